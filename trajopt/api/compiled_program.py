@@ -8,26 +8,30 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
 from trajopt.api.solution import Solution
 from trajopt.api.solve import Progress
-from trajopt.base.arguments import check_instance, short_repr
+from trajopt.base.arguments import check_count, check_instance, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
+from trajopt.parametric.replanning import TOLERANCE, Step, first_step, next_step, split_state
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
+from trajopt.problem.measured_start import MeasuredStart, with_measured_start
 from trajopt.solution.answers import answer_at
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.matrices import Matrices
-from trajopt.solvers.newton.newton import ActiveSetNewton
+from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton
+from trajopt.solvers.newton.real_time import RealTimeIteration
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import Fallback, check_solver, create, run_solver, takes_hessian
-from trajopt.solvers.solver import Run, Solver, WarmStart
+from trajopt.solvers.solver import Run, Solver, Status, WarmStart
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP
 
@@ -56,13 +60,19 @@ class CompiledProgram(Generic[AnswerT]):
         """Matrices of Newton's steps, which solves of this program share."""
         return []
 
+    @cached_property
+    def _starts(self) -> list[MeasuredStart | None]:
+        """The rows of every part that a measured state decides."""
+        return [MeasuredStart.of(part) for part in self.problem.parts]
+
     def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Asked:
         """The problem, or the phases, with other values of its inputs.
 
         Raises UnknownNameError for what is no input, StructureError for a value that needs another program,
         ShapeError or NotFiniteError for what is no value of the input.
         """
-        return self.inputs.applied(self.problem, self._together(values, inputs))
+        problem = self.inputs.applied(self.problem, self._together(values, inputs))
+        return with_measured_start(problem, self._starts)
 
     def program(
         self,
@@ -111,6 +121,66 @@ class CompiledProgram(Generic[AnswerT]):
             result = run_solver(chosen, nlp, point, Run(callback=callback))
             answer = replace(answer_at(problem, nlp, result), run=run)
             return answer.as_instance_of(Solution, PhasesSolution)
+
+    def step(
+        self,
+        state: ArrayLike,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        before: Step | None = None,
+        elapsed: float = 0.0,
+        iterations: int = 1,
+        seconds: float | None = None,
+        strict: bool = False,
+        **inputs: Any,
+    ) -> Step:
+        """Replan from a measured state, in bounded time: one step of a receding horizon.
+
+            step = compiled.step(state)                                    # solved to the end
+            while running:
+                torques = step.u(0.0)
+                step = compiled.step(measured_state(), before=step, elapsed=0.02, q_end=goal)
+
+        state : (n,) of a system, (2 n,) q and v of a robot. What of it contradicts feet and limits gives way,
+            as for `start_at(measured=True)`: `step.relaxations`
+        before : the step before, whose plan is the start; None: solved from the guess, to the end
+        elapsed : seconds since the state of `before`
+        iterations : steps of Newton's method, with the active set that changes on the way; one is the
+            real-time iteration, whose plan is optimal to second order in what is new
+        seconds : at which the step ends; None: no limit. A plan that is late is not taken
+        values, inputs : as of `solve`, goals for instance
+
+        A state or input that is not finite, limits that cannot be met, a deadline that is missed: the plan
+        before goes on, and the step's `status` and `reason` say why; `strict` raises what was wrong instead.
+        Raises ShapeError for a state of another size, UnknownNameError for what is no input, and without a
+        step before what `solve` raises.
+        """
+        asked = self.problem
+        if isinstance(asked, Phases):
+            raise OptionError("phases have no step of replanning: compile one problem with several arcs")
+        check_positive("seconds", seconds, optional=True)
+        check_positive("elapsed", elapsed, or_zero=True)
+        check_count("iterations", iterations, 1, MOST_STEPS)
+        given = {**split_state(asked, state), **self._together(values, inputs)}
+        for name in given:
+            self.inputs.find(name)
+        run, (structure,) = Run().within(seconds), self.structure.parts
+        try:
+            (problem,) = self.inputs.applied(asked, given).parts
+            problem.measured = True
+            problem = with_measured_start(problem, self._starts)
+            with one_blas_thread(), np.errstate(all="ignore"):
+                if before is None:
+                    return first_step(problem, structure, self.solver or problem.solver or create(), run)
+                steps = RealTimeIteration(TOLERANCE, matrices=self._matrices, steps=iterations)
+                return next_step(problem, structure, before, elapsed, steps, run)
+        except (NotFiniteError, EvaluationError, ProblemError) as error:
+            if strict or before is None:
+                raise
+            refused = isinstance(error, ProblemError)
+            status = Status.INFEASIBLE if refused else Status.EVALUATION_ERROR
+            return before.held(elapsed, status, str(error))
 
     def _program(self, problem: Asked, start: Answer | None) -> tuple[NLP | LinkedProgram, WarmStart | None]:
         values = self.structure.values_of(problem, guessed=start is None)

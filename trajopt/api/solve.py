@@ -18,6 +18,7 @@ from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
 from trajopt.checks.outside_tables import outside_tables
 from trajopt.problem.links.phases import Phases
+from trajopt.problem.measured_start import with_measured_start
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.mesh_levels import levels
@@ -142,6 +143,7 @@ def solve(
         whole = Run(deadline=deadline, callback=callback)
         # A solver's own time limit holds for levels and starts together.
         limited = whole.within(getattr(solver, "time_limit", None))
+        problem = with_measured_start(problem)
         journal = Journal(problem, solver, limited, record, (Solution, PhasesSolution))
         journal.improve(levels(journal, coarse_to_fine))
         journal.improve(several_starts(journal, starts, coarse_to_fine))

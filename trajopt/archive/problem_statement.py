@@ -29,6 +29,7 @@ from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
     Cost,
+    Easing,
     NodeValues,
     Parameter,
     Periodicity,
@@ -50,7 +51,7 @@ from trajopt.transcription.transcribe import transcribe
 FIELDS, KIND, LIST, MAP, ARRAY, TRACED, PART = "fields", "kind", "list", "map", "array", "traced", "part"
 _KINDS = (
     *(Arc, ArcNodes, AdditionalCurve, Capsule, Closure, Collocation, Combination, Constraint, Contact, Cost),
-    *(Data, FunctionOf, Ground, Instants, IntegralConstraint, LowerContinuity, Maximum, MotionEnd),
+    *(Data, Easing, FunctionOf, Ground, Instants, IntegralConstraint, LowerContinuity, Maximum, MotionEnd),
     *(Neighbours, NodeValues, Parameter, Periodicity, PiecewisePolynomial, Product, Quantity, Slack, Slacked),
     *(SplineBasis, Squared, StateTerm, System, Target, TimeWindow, Trajectory, WholePath),
 )

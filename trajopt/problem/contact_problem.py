@@ -324,7 +324,7 @@ class ContactProblem(HeldFrames):
     def _stand(self, contact: Contact, arc: int) -> None:
         frame = contact.frame
         height, whole = self._height(contact, arc), ArcNodes(arc, "whole")
-        self._hold_between_nodes(height, NEARLY, whole, f"{frame} stays on the ground, arc {arc}")
+        self._hold_between_nodes(height, NEARLY, whole, stays(frame, arc))
         still = self._still(contact, arc, f"velocity of {frame}, arc {arc}")
         if still is not None:
             self._hold_still(still, arc, f"{frame} stands, arc {arc}")
@@ -362,9 +362,7 @@ class ContactProblem(HeldFrames):
 
     def _swing(self, contact: Contact, arc: int, clearance: float) -> None:
         frame, height = contact.frame, self._height(contact, arc)
-        self.subject_to(
-            height, lower=0.0, over=ArcNodes(arc, "whole"), name=f"{frame} above ground, arc {arc}"
-        )
+        self.subject_to(height, lower=0.0, over=ArcNodes(arc, "whole"), name=above(frame, arc))
         for number, box in enumerate(contact.obstacles):
             label = f"distance of {frame} to box {number}"
             outside = DistanceTerm(partial(contact.distances, obstacle=box), label, unit="m")
@@ -378,6 +376,16 @@ class ContactProblem(HeldFrames):
 def touches(frame: str, arc: int) -> str:
     """Name of the constraint of its height where it touches down."""
     return f"{frame} touches down, arc {arc}"
+
+
+def stays(frame: str, arc: int) -> str:
+    """Name of the constraint that its height does not change while it stands."""
+    return f"{frame} stays on the ground, arc {arc}"
+
+
+def above(frame: str, arc: int) -> str:
+    """Name of the constraint of its height while it swings."""
+    return f"{frame} above ground, arc {arc}"
 
 
 def lands(frame: str, arc: int) -> str:

@@ -42,6 +42,45 @@ class Cost:
 
 
 @dataclass(frozen=True, eq=False)
+class Easing:
+    """The excess by which limits are wider behind the start of an arc, where a measured state exceeds them.
+
+        (excess + slope s) (1 - s / end)     in the arc's normalised time s up to `end`, 0 later
+
+    excess, slope : (2, width), of the lower limits and of the upper ones; of an equation both are the same
+    """
+
+    arc: int
+    end: float
+    excess: NDArray[np.float64]
+    slope: NDArray[np.float64]
+
+    def at(self, arc: NDArray[np.int64] | int, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Changes of lower and upper limits at normalised times (k,) of arcs, (2, k, width)."""
+        left = np.where(np.equal(arc, self.arc), np.maximum(1.0 - s / self.end, 0.0), 0.0)
+        return (self.excess[:, None] + self.slope[:, None] * s[:, None]) * left[:, None]
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """One component of a constraint that gave way to a measured state.
+
+    change : "held there", "velocity changed", or "limit widened"
+    by : the distance of the measured value from the equation or limit, in `unit`
+    """
+
+    constraint: str
+    component: str
+    by: float
+    unit: str
+    change: str
+
+    def __str__(self) -> str:
+        where = f"'{self.constraint}'{', ' * bool(self.component)}{self.component}"
+        return f"{where}, is off by {self.by:.3g}{' ' * bool(self.unit)}{self.unit}: {self.change}"
+
+
+@dataclass(frozen=True, eq=False)
 class Constraint:
     """lower <= term <= upper over a part of the motion.
 
@@ -52,6 +91,7 @@ class Constraint:
     scale : (width,) what violations are compared with; None: the sizes of what an equation adds up, and of
         the bounds of a limit
     of_rates : whether it is x' - f = 0 with x states: between nodes its integral counts
+    easing : by how much the program's limits are wider behind a measured state that exceeds them
     """
 
     term: Term
@@ -63,6 +103,16 @@ class Constraint:
     continuous: bool = False
     scale: NDArray[np.float64] | None = None
     of_rates: bool = False
+    easing: Easing | None = None
+
+    def limits_at(
+        self, arc: NDArray[np.int64] | int, s: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Limits at normalised times (k,) of arcs with their easing, (k, width), or without one (width,)."""
+        if self.easing is None:
+            return self.lower, self.upper
+        lower, upper = self.easing.at(arc, s)
+        return self.lower + lower, self.upper + upper
 
     @property
     def holds_over_time(self) -> bool:

@@ -180,6 +180,7 @@ class ProblemData(ProblemParts):
         *,
         x: Values = None,
         time: float | tuple[float, float] | None = None,
+        measured: bool | None = None,
     ) -> None:
         """Fix positions q, velocities v, accelerations a at t = 0, (n,) each, or the states x of a system.
 
@@ -189,7 +190,13 @@ class ProblemData(ProblemParts):
         time : when the motion starts, in seconds, 0 by default; (earliest, latest) for a free start, which is
             `solution.parameters["start time"]`. In terms `node.t` counts from the start, `node.time` is t
             plus the start; data in seconds are read at it.
+        measured : whether these are measurements: what they contradict then gives way by the least change
+            (`trajopt.problem.measured_start`), which `solution.relaxations` lists. Feet that stand are held
+            where they are. Left out, only feet within a millimetre of the ground are
         """
+        if measured is not None:
+            arguments.check_flag("measured", measured)
+            self.measured = bool(measured)
         if time is not None:
             self._start_time(time)
         if time is None or any(given is not None for given in (q, v, a, x)):

@@ -43,6 +43,7 @@ from trajopt.problem.costs_and_constraints import (
     Parameter,
     Periodicity,
     Recipe,
+    Relaxation,
 )
 from trajopt.problem.data_breakpoints import at_breakpoints
 from trajopt.problem.guess import start_from
@@ -93,6 +94,8 @@ class ProblemParts:
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)
     starts: int = field(default=1, init=False)
+    measured: bool = field(default=False, init=False)  # whether its start is a measurement, which has noise
+    relaxations: tuple[Relaxation, ...] = field(default=(), init=False)  # what a measured start contradicted
     start_time: float | None = field(default=0.0, init=False)  # s; None where it is a parameter
     unsaved: dict[str, str] = field(default_factory=dict, init=False)  # what its file does not hold -> why
     _blocks: dict[str, TracedTerms] = field(default_factory=dict, init=False, repr=False)

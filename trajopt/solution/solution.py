@@ -22,6 +22,7 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf, quantity_of
 from trajopt.problem.constraints.designs import as_built
+from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.rebuilt_problem import rebuilt_problem
@@ -286,6 +287,11 @@ class SolutionData(Answer):
         if self.known_problem is not None:
             return self.known_problem
         return rebuilt_problem(self)
+
+    @property
+    def relaxations(self) -> tuple[Relaxation, ...]:
+        """Parts of the problem that gave way to a measured start; see `Problem.start_at`."""
+        return self.asked.relaxations
 
     @cached_property
     def as_built(self) -> ProblemData:

@@ -72,7 +72,17 @@ class VelocityHull:
             mine, constraint = self.rows["constraint"] == number, problem.constraints[number]
             joint, is_upper = self.rows["joint"][mine], self.rows["is_upper"][mine]
             found[mine] = np.where(is_upper, constraint.upper[joint], constraint.lower[joint])
+            if constraint.easing is not None:
+                arc, point = self.rows["arc"][mine], self.rows["point"][mine]
+                found[mine] += constraint.easing.at(arc, self._times(arc, point))[
+                    is_upper, range(arc.size), joint
+                ]
         return found
+
+    def _times(self, arc: Array, point: Array) -> Array:
+        """Normalised times of control points of velocities, half way between those of the positions."""
+        places = [0.5 * (basis.greville[1:] + basis.greville[:-1]) for basis in self.layout.bases]
+        return np.array([places[i][j] for i, j in zip(arc, point, strict=True)])
 
     def matrix(self, limits: Array) -> sparse.csr_array:
         """The rows as a matrix times x."""
@@ -220,7 +230,8 @@ def bounds_and_linear_block(
         np.concatenate([x_bounds.lower[eliminated], np.where(hull.rows["is_upper"], -np.inf, 0.0)]),
         np.concatenate([x_bounds.upper[eliminated], np.where(hull.rows["is_upper"], 0.0, np.inf)]),
     )
-    _check_fixed(rows, b, ends, problem.dynamics)
+    if not problem.measured:
+        _check_fixed(rows, b, ends, problem.dynamics)
     bounds, single = Bounds(x_bounds.lower[free], x_bounds.upper[free]), np.flatnonzero(rows.entries == 1)
     column, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]  # of rows with one unknown
     limits = (ends.lower[single] - b[single]) / value, (ends.upper[single] - b[single]) / value
@@ -255,9 +266,13 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     for leaf, bound in bounded:
         group = layout.groups[spline_map.spline[leaf].group]
         curves = spline_map.groups[spline_map.spline[leaf].group].own(spline_map.spline[leaf].curves)
-        for low, high in zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True):
-            low[:, curves] = np.maximum(low[:, curves], bound.lower)
-            high[:, curves] = np.minimum(high[:, curves], bound.upper)
+        points = zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True)
+        for arc, (low, high) in enumerate(points):
+            lower, upper = bound.lower, bound.upper
+            if leaf == "q":
+                lower, upper = bound.limits_at(arc, group.bases[arc].greville)
+            low[:, curves] = np.maximum(low[:, curves], lower)
+            high[:, curves] = np.minimum(high[:, curves], upper)
     bounds.lower[layout.durations], bounds.upper[layout.durations] = problem.trajectory.duration_bounds
     for name, place in layout.parameters.items():
         parameter = problem.parameters[name]

@@ -72,7 +72,7 @@ class RowGroup:
 
     def limits(self, given: Sequence[Limits]) -> Limits:
         """The limits of (rows, width), infinite where there are none."""
-        lower, upper = given[self.source]
+        lower, upper = (each[self.node] if np.ndim(each) == 2 else each for each in given[self.source])
         return np.where(self.has_lower, lower, -np.inf), np.where(self.has_upper, upper, np.inf)
 
     def without(self, entries: Array) -> RowGroup:
@@ -142,9 +142,14 @@ def objectives_of(problem: ProblemData) -> tuple[Objective, ...]:
     return tuple(objectives)
 
 
-def given_limits(problem: ProblemData) -> list[Limits]:
-    """The limits of all constraints, of all integrals, the offsets of all periodicities, zeros, slacks."""
-    stated = [(each.lower, each.upper) for each in (*problem.constraints, *problem.integrals)]
+def given_limits(problem: ProblemData, eased: bool = True) -> list[Limits]:
+    """The limits of all constraints, of all integrals, the offsets of all periodicities, zeros, slacks.
+
+    (width,) each, or (K, width) at the nodes where a measured state widens them, unless `eased` is False.
+    """
+    arc, s = problem.trajectory.nodes.arc, problem.trajectory.nodes.s
+    stated = [each.limits_at(arc, s) if eased else (each.lower, each.upper) for each in problem.constraints]
+    stated += [(each.lower, each.upper) for each in problem.integrals]
     offsets = [(periodicity.offset, periodicity.offset) for periodicity in problem.periodicities]
     zero = np.zeros(problem.dynamics.n)
     least = [np.asarray(low, dtype=float) for slack in problem.slacks.values() for _, low in slack.rows]
@@ -153,7 +158,7 @@ def given_limits(problem: ProblemData) -> list[Limits]:
 
 def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
     """The rows of all conditions that are not linear equations, in the order in which they were added."""
-    given = given_limits(problem)
+    given = given_limits(problem, eased=False)
     groups = list(_constraint_groups(problem, conditions, widths, given))
     if problem.slacks:
         groups += _slack_groups(problem, widths, given)
@@ -281,7 +286,7 @@ class ConstantRows:
                     f"{what} is {now[row, component]:.6g} at t = {times[node]:.4g} s (node {node}) whatever "
                     "the motion, as other conditions fix it, but its limits are "
                     f"[{lower[row, component]:.6g}, {upper[row, component]:.6g}]: widen them, or move "
-                    "the boundary value"
+                    f"the boundary value{'' if node else ', or say start_at(..., measured=True)'}"
                 )
 
 

@@ -157,13 +157,13 @@ class Phases:
                 f"({', '.join(self.phase_names)}): give one for each"
             )
         pairs = zip(self.problems, trajectories, strict=True)
-        return self._with(tuple(problem.on(trajectory) for problem, trajectory in pairs))
+        return self.with_problems(tuple(problem.on(trajectory) for problem, trajectory in pairs))
 
     def independent_copy(self) -> Phases:
         """A copy of the phases and of their problems: what is added to it leaves these as they are."""
-        return self._with(tuple(problem.independent_copy() for problem in self.problems))
+        return self.with_problems(tuple(problem.independent_copy() for problem in self.problems))
 
-    def _with(self, problems: tuple[ProblemData, ...]) -> Phases:
+    def with_problems(self, problems: tuple[ProblemData, ...]) -> Phases:
         """The same links between other problems."""
         other = copy.copy(self)
         other.problems, other.links, other.costs = problems, self.links.copy(), self.costs.copy()

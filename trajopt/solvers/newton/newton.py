@@ -184,13 +184,13 @@ class NewtonIterates:
 
         None where the steps do not lead to an optimum.
         """
-        monitor, here = self.monitor, self._values()
+        monitor, here = self.monitor, self.values()
         side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
         if not self.matrices.is_sparse:
             side = self._independent(here, side)
         for number in range(self.most_steps + 1):
-            at = self._point()
-            residuals = self._residuals(at, here)
+            at = self.point()
+            residuals = self.residuals(at, here)
             if not np.isfinite(residuals.error):
                 return None
             goes_on = monitor.iterate(number, at, here.rows, here.f, residuals.stationarity, np.nan)
@@ -202,7 +202,7 @@ class NewtonIterates:
             if step is None:
                 return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None
             self.y, self.multipliers, side = self.y + step.d, step.multipliers, step.side
-            here, changes = self._values(), changes + step.changes
+            here, changes = self.values(), changes + step.changes
         return None
 
     def _is_near(self, number: int, residuals: KKT) -> bool:
@@ -220,12 +220,12 @@ class NewtonIterates:
         self.repeated = self.program is not None and self.error * self.rate**again <= self.finest
         if self.repeated:
             return self._step_again(here)
-        self.program = self._full_step(here, side)
+        self.program = self.full_step(here, side)
         if self.program is None and self.matrices.is_sparse:
             # Sparse factors do not bear constraints that depend on others, dense ones find them.
             self.matrices = Matrices(self.nlp, is_sparse=False)
-            here = self._values()
-            self.program = self._full_step(here, self._independent(here, side))
+            here = self.values()
+            self.program = self.full_step(here, self._independent(here, side))
         return self.program
 
     def _step_again(self, here: Values) -> QuadraticSolution:
@@ -258,17 +258,17 @@ class NewtonIterates:
         found[(found * self.multipliers < 0.0) & (self.lower != self.upper)] = 0
         return found
 
-    def _values(self) -> Values:
+    def values(self) -> Values:
         nlp, y = self.nlp, self.y
         A = self.matrices.constraints(nlp.jacobian(y))
         return Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
 
-    def _residuals(self, at: WarmStart, here: Values) -> KKT:
+    def residuals(self, at: WarmStart, here: Values) -> KKT:
         self.force = here.A.T @ self.multipliers
         of_rows = self.force - self.multipliers[self.m :]  # J' times those of the rows
         return kkt_residuals_of(self.nlp, at, here.rows, here.g + of_rows)
 
-    def _full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
+    def full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
         is_carried, program, best = self.entries is not None, self._program_at(here), None
         size = largest_entry(program.H)
@@ -279,7 +279,7 @@ class NewtonIterates:
                 best = found
             if (best is not None and best.tau > 0.5) or self.monitor.stopped:
                 return best
-        return self._full_step(here, side) if is_carried else best
+        return self.full_step(here, side) if is_carried else best
 
     def _quadratic_step(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
@@ -318,7 +318,7 @@ class NewtonIterates:
         """The entries of the Hessian of the Lagrangian."""
         return self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0)
 
-    def _point(self) -> WarmStart:
+    def point(self) -> WarmStart:
         bounds = self.multipliers[self.m :]
         return WarmStart(
             self.y, self.multipliers[: self.m], np.maximum(-bounds, 0.0), np.maximum(bounds, 0.0)

@@ -62,10 +62,10 @@ class SquareIterates(NewtonIterates):
         self.equations = np.flatnonzero(self.lower[: self.m] == self.upper[: self.m])
         self.length = np.inf  # of the last step
 
-    def _values(self) -> Values:
+    def values(self) -> Values:
         from scipy.sparse.linalg import splu
 
-        here, equations = super()._values(), self.equations
+        here, equations = super().values(), self.equations
         self.missed = self.upper[equations] - here.rows[equations]
         try:
             factors = splu(here.A[equations].tocsc())

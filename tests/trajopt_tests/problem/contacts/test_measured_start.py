@@ -1,0 +1,176 @@
+"""Motions from a measured state: what of it contradicts feet and limits gives way by the least change."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from problems.gallery.legged.solo import FEET, STANDING, minimize_effort, solo
+from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.problem.measured_start import MeasuredStart, with_measured_start
+
+N = STANDING.size
+
+
+def standing(tilt=0.0, ground=None, measured=None, **contact):
+    """Solo stands for 0.4 s, a knee turned by tilt, rad, its base drawn 2 cm forward."""
+    robot, schedule = solo(), trajopt.Schedule.standing(FEET, 0.4)
+    problem = trajopt.Problem(robot, schedule.trajectory(5), name="stand")
+    for foot in FEET:
+        problem.contact(f"{foot}_FOOT", (0,), ground=ground or trajopt.Ground(), **contact)
+    problem.passive_base()
+    pose = problem.standing_pose(STANDING) + tilt * np.eye(N)[8]
+    problem.start_at(q=pose, v=0, measured=measured)
+    problem.minimize((trajopt.q[:3] - (pose[:3] + np.array([0.02, 0.0, 0.0]))) ** 2, 100.0)
+    minimize_effort(problem, 1.0, 1e-3, 1e-5)
+    problem.guess(np.array([pose, pose]))
+    return problem, pose
+
+
+def starting_at(problem, q, v):
+    """The problem with a measured state at its start."""
+    other = problem.independent_copy()
+    other.measured = True
+    for number, each in enumerate(other.constraints):
+        for name, value in (("q at the start", q), ("v at the start", v)):
+            if each.name == name:
+                other.constraints[number] = replace(each, lower=np.array(value), upper=np.array(value))
+    return other
+
+
+def velocities(problem):
+    return next(each.lower for each in problem.constraints if each.name == "v at the start")
+
+
+@pytest.fixture(scope="module")
+def plan():
+    compiled = trajopt.compile(standing()[0])
+    return compiled, compiled.solve()
+
+
+@pytest.mark.long
+def test_a_robot_that_stands_goes_on_from_a_state_of_its_own_plan(plan):
+    compiled, first = plan
+    later = compiled.solve(q_start=first.q(0.02), v_start=first.v(0.02), start=first)
+    assert first.converged and not first.relaxations
+    assert later.converged and 0.0 < max(abs(each.by) for each in later.relaxations) < 1e-5
+    foot = later.value(trajopt.position("FL_FOOT"), np.linspace(0.0, 0.4, 50))
+    np.testing.assert_allclose(foot, np.broadcast_to(foot[0], foot.shape), atol=1e-4)
+
+
+@pytest.mark.parametrize("tilt", [1e-8, 1e-6, 1e-4])
+def test_feet_within_a_millimetre_of_the_ground_stand_where_they_are(tilt):
+    problem, _ = standing(tilt)
+    relaxed = with_measured_start(problem)
+    (told,) = relaxed.relaxations
+    assert told.constraint == "FL_FOOT touches down, arc 0" and told.change == "held there"
+    assert told.by == pytest.approx(-0.1148 * tilt, rel=1e-3) and told.unit == "m"
+    assert with_measured_start(relaxed).relaxations == relaxed.relaxations
+
+
+def test_feet_further_off_are_refused_unless_the_state_was_measured():
+    problem, _ = standing(tilt=0.05)
+    assert with_measured_start(problem) is problem
+    with pytest.raises(InfeasibleBoundsError, match=re.escape("start_at(..., measured=True)")):
+        trajopt.solve(problem, starts=1)
+    measured, _ = standing(tilt=0.05, measured=True)
+    assert with_measured_start(measured).relaxations
+
+
+KINDS = {
+    "points": {},
+    "soles": {"sole": [[0.01, 0.01, 0.0], [0.01, -0.01, 0.0], [-0.01, 0.0, 0.0]]},
+    "edges": {"sole": [[0.01, 0.0, 0.0], [-0.01, 0.0, 0.0]]},
+    "sideways free": {"held": "xz"},
+    "impacts": {"impact": True},
+    "plane": {"ground": trajopt.Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_velocities_change_by_the_least_that_stops_the_feet(kind):
+    """The change is M^-1 J' l for some l, and no foot slips: conditions of the least in the norm of M."""
+    problem, pose = standing(**KINDS[kind])
+    rng = np.random.default_rng(3)
+    v = 0.3 * rng.standard_normal(N)
+    measured = starting_at(problem, pose + 0.01 * rng.standard_normal(N), v)
+    start = MeasuredStart.of(measured)
+    assert start is not None
+    relaxed = start.applied(measured, all_rows=True)
+    change = velocities(relaxed) - v
+    assert {"velocity changed", "held there"} == {each.change for each in relaxed.relaxations}
+    frames = {each.constraint.split()[0] for each in relaxed.relaxations}
+    assert frames == {f"{foot}_FOOT" for foot in FEET}
+    state = start.applied(relaxed, all_rows=True)
+    assert not state.relaxations  # all rows hold now
+    rows = [row for row in start.rows if row.of_v.any() and relaxed.constraints[row.number].hold != "implied"]
+    at = start.at(relaxed)
+    J = np.concatenate([at.slope(row, "v") for row in rows])
+    q = next(each.lower for each in relaxed.constraints if each.name == "q at the start")
+    momentum = solo().mass_matrix(q) @ change
+    across = momentum - np.linalg.pinv(J, rcond=1e-9) @ (J @ momentum)
+    assert np.abs(J @ velocities(relaxed)).max() < 1e-10
+    np.testing.assert_allclose(across, 0.0, atol=1e-9 * np.abs(momentum).max())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+def test_a_robot_that_stands_is_planned_from_states_with_noise(seed):
+    problem, pose = standing()
+    rng = np.random.default_rng(seed)
+    noisy = starting_at(problem, pose + 0.02 * rng.standard_normal(N), 0.2 * rng.standard_normal(N))
+    answer = trajopt.solve(noisy, starts=1)
+    heights = answer.value(trajopt.position("HR_FOOT"), np.linspace(0.0, 0.4, 30))[:, 2]
+    assert answer.converged and np.ptp(heights) < 1e-3 and answer.relaxations
+
+
+def arm(q, v):
+    """A UR5 that returns to its middle in 1 s from a state outside of limits."""
+    problem = problems.six_axis_arm.build(intervals=20)
+    robot = problem.dynamics
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(20, duration=1.0))
+    problem.start_at(q=q, v=v, measured=True)
+    problem.minimize(trajopt.q**2)
+    problem.minimize(trajopt.a**2, weight=1e-3)
+    problem.subject_to(trajopt.q, -1.0, 1.0, name="range", hold="hull")
+    problem.subject_to(trajopt.v, -2.0, 2.0, name="speed", hold="hull")
+    return problem
+
+
+def test_limits_that_a_measurement_exceeds_are_wider_until_two_intervals_later():
+    q, v = np.array([1.05, -1.02, 0.0, 0.0, 0.0, 0.0]), np.array([0.2, 0.0, 2.3, 0.0, 0.0, 0.0])
+    answer = trajopt.solve(arm(q, v), starts=1)
+    assert answer.converged
+    told = {(each.constraint, each.by > 0.0): each for each in answer.relaxations}
+    assert told["range", True].by == pytest.approx(0.05) and told["range", False].by == pytest.approx(-0.02)
+    assert told["speed", True].by == pytest.approx(0.3)
+    assert {each.change for each in answer.relaxations} == {"limit widened"}
+    later = np.linspace(0.1, 1.0, 200)
+    assert np.abs(answer.q(later)).max() < 1.0 + 1e-6 and np.abs(answer.v(later)).max() < 2.0 + 1e-6
+    np.testing.assert_allclose(answer.q(0.0), q, atol=1e-9)
+
+
+def test_a_state_outside_limits_that_is_no_measurement_is_refused():
+    problem = arm(np.array([1.05, 0.0, 0.0, 0.0, 0.0, 0.0]), np.zeros(6))
+    problem.measured = False
+    with pytest.raises(InfeasibleBoundsError, match="is fixed at 1"):
+        trajopt.solve(problem, starts=1)
+    with pytest.raises(OptionError, match="measured"):
+        problem.start_at(q=0.0, measured="yes")  # type: ignore[arg-type]
+
+
+def test_a_cart_beyond_its_rail_is_led_back():
+    """A system, whose states are all that is measured."""
+    system = trajopt.system(("x", "speed"), ("force",), lambda node: [node.speed, node.force])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 3, "radau", duration=2.0))
+    problem.control("force", -5.0, 5.0)
+    problem.start_at(x=[1.1, -0.5], measured=True)
+    problem.subject_to(trajopt.q[0], -1.0, 1.0, name="rail")
+    problem.minimize(trajopt.q**2)
+    answer = trajopt.solve(problem, starts=1)
+    (told,) = answer.relaxations
+    assert answer.converged and told.constraint == "rail" and told.by == pytest.approx(0.1)
+    assert str(told) == "'rail', is off by 0.1: limit widened"

@@ -1,0 +1,305 @@
+"""One step of replanning: the plan from a measured state, in bounded time, from the plan before.
+
+The start is the plan before, later by the time that went by: its motion moves along, its multipliers with it
+by whole intervals. A given number of steps of Newton's method follows (`RealTimeIteration`). Where they lead
+to no plan, the plan before goes on, and the step says why: nothing is raised for numbers that a sensor gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import ShapeError
+from trajopt.parametric.optimality_system import OptimalitySystem
+from trajopt.problem.costs_and_constraints import Relaxation
+from trajopt.problem.problem import ProblemData
+from trajopt.problem.systems.system import System
+from trajopt.solution.answers import solution_at
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.newton.real_time import RealTimeIteration
+from trajopt.solvers.run import run_solver
+from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
+from trajopt.splines.curve import Curve
+from trajopt.splines.node_sets import START
+from trajopt.transcription.linear_equations.nearest_motion import nearest_point
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.program_functions import ProgramFunctions
+from trajopt.transcription.transcribe import (
+    ProgramStructure,
+    ProgramValues,
+    cold_program,
+    program_at,
+    values_of,
+)
+from trajopt.transcription.unknowns import Layout
+
+WORST = 1e-2  # of a row's scale: the largest violation of a plan that is taken in place of the one before
+TOLERANCE = 1e-6  # of the KKT error, at which further steps are left out
+PROBE = 1e-6  # of a state, by which derivatives by it are differenced
+SAME_PLACE = 1e-9  # of an interval: shifts that are whole numbers of them
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The plan after one step of replanning; times t count in seconds from the state that it was made for.
+
+    status : of the steps. TIME_LIMIT: the deadline was missed; EVALUATION_ERROR: a state or an input that is
+        not finite; INFEASIBLE: rows are violated by more than a hundredth of their scale. In these cases, and
+        where else no plan was found, `is_new` is False and the plan is the one before, `age` seconds old
+    reason : "" or a sentence on what was wrong
+    nlp, result : the program, and the point that the steps led to
+    """
+
+    problem: ProblemData
+    structure: ProgramStructure
+    nlp: NLP
+    result: Result
+    status: Status
+    age: float = 0.0
+    is_new: bool = True
+    reason: str = ""
+
+    @property
+    def violation(self) -> float:
+        """Largest violation of rows and bounds of the plan, in multiples of their scales."""
+        return self.result.infeasibility
+
+    @property
+    def relaxations(self) -> tuple[Relaxation, ...]:
+        """Parts of the problem that gave way to the measured state."""
+        return self.problem.relaxations
+
+    @cached_property
+    def solution(self) -> SolutionData:
+        """The plan as a solution, whose times count from its own start."""
+        return solution_at(self.problem, self.nlp, self.result)
+
+    @cached_property
+    def curve(self) -> Curve:
+        return self.nlp.unknowns.curve(self.result.y)
+
+    def x(self, t: ArrayLike) -> NDArray[np.float64]:
+        """The planned state at times t (...,), (..., n) of a system, (..., 2 n) q and v of a robot."""
+        time, n = self._times(t), self.problem.dynamics.n
+        orders = (0,) if isinstance(self.problem.dynamics, System) else (0, 1)
+        found = self.curve.derivatives(time, orders)
+        return np.concatenate([found[order][..., :n] for order in orders], axis=-1)
+
+    def u(self, t: ArrayLike) -> NDArray[np.float64]:
+        """The controls at times t (...,): all of a system, one after the other; of a robot its torques."""
+        time, n = self._times(t), self.problem.dynamics.n
+        if isinstance(self.problem.dynamics, System):
+            return self.curve(time)[..., n:]
+        return self.solution.tau(time)
+
+    def control(self, t: ArrayLike, state: ArrayLike) -> NDArray[np.float64]:
+        """u* + K (x - x*) for a state (n_x,) measured at t, in the first interval of the plan."""
+        return self.u(t) + self.gains @ (np.asarray(state, dtype=float) - self.x(t))
+
+    @cached_property
+    def gains(self) -> NDArray[np.float64]:
+        """K (n_u, n_x), the derivative of the optimum's first controls by the state that it starts from.
+
+        With K u* + K (x - x*) is the optimum for a state x near the planned x*, to first order, as long as
+        the same limits are active: valid in the first interval. Of the last iterate where that is no optimum.
+        Raises EvaluationError where the optimum is not strict.
+        """
+        return _gains(self)
+
+    def held(self, elapsed: float, status: Status, reason: str) -> Step:
+        """This plan, so many seconds older, in place of a new one."""
+        return replace(self, age=self.age + elapsed, status=status, is_new=False, reason=reason)
+
+    def _times(self, t: ArrayLike) -> Array:
+        return np.clip(np.asarray(t, dtype=float) + self.age, 0.0, self.curve.duration)
+
+
+def split_state(problem: ProblemData, state: ArrayLike) -> dict[str, Array]:
+    """Input -> values of a measured state: x_start of a system, q_start and v_start of a robot.
+
+    Raises ShapeError for another number of components.
+    """
+    n, given = problem.dynamics.n, np.asarray(state, dtype=float).ravel()
+    if isinstance(problem.dynamics, System):
+        if given.size != n:
+            raise ShapeError(f"the state has {given.size} components: give all {n} of the system")
+        return {"x at the start": given}
+    if given.size != 2 * n:
+        raise ShapeError(f"the state has {given.size} components: give q and v, 2 x {n} = {2 * n}")
+    return {"q at the start": given[:n], "v at the start": given[n:]}
+
+
+def shifted_start(
+    structure: ProgramStructure, values: ProgramValues, before: Step, elapsed: float
+) -> WarmStart:
+    """The unknowns and multipliers from which a step begins: those of the plan before, later by `elapsed`."""
+    layout, nlp = values.unknowns.layout, before.nlp
+    x = nlp.unknowns.elimination.expand(before.result.y)
+    point = before.result.warm_start
+    if elapsed:
+        x = _later(layout, before.curve, x, elapsed)
+        point = _multipliers_later(nlp, point, _whole_intervals(nlp, before.curve, elapsed))
+    fixed = structure.solution.fixed
+    y = nearest_point(values.unknowns.elimination, structure.nearest_change, fixed, x)
+    return replace(point, y=values.bounds.clipped(y), hessian=None)
+
+
+def _later(layout: Layout, curve: Curve, x: Array, elapsed: float) -> Array:
+    """x of the motion `elapsed` seconds later, at rest in its last control points where it ends before."""
+    found, first = x.copy(), 0
+    for group in layout.groups:
+        columns = slice(first, first + group.curve_count)
+        first += group.curve_count
+        starts = curve.starts
+        for arc, points in enumerate(group.control_points(found)):
+            basis = group.bases[arc]
+            inside = np.clip(basis.greville, 1e-9, 1.0 - 1e-9)  # one-sided where curves jump
+            times = starts[arc] + inside * curve.durations[arc] + elapsed
+            sampled = curve(np.minimum(times, curve.duration))[:, columns]
+            points[:] = basis.interpolate(sampled) if basis.degree else sampled
+    return found
+
+
+def _whole_intervals(nlp: NLP, curve: Curve, elapsed: float) -> int:
+    """The number of intervals of a uniform mesh of one arc by which its multipliers move; else 0."""
+    bases = nlp.unknowns.layout.bases
+    widths = np.diff(bases[0].breakpoints)
+    if len(bases) > 1 or np.ptp(widths) > SAME_PLACE:
+        return 0
+    return min(round(elapsed / (curve.duration * float(widths[0]))), widths.size - 1)
+
+
+def _multipliers_later(nlp: NLP, point: WarmStart, intervals: int) -> WarmStart:
+    """Multipliers of rows and bounds that stand so many intervals later, those of the end repeated."""
+    if not intervals:
+        return point
+    rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
+    assert rows is not None and low is not None and high is not None
+    nodes, span = nlp.unknowns.nodes, nlp.unknowns.nodes.span
+    per_span = np.bincount(span)
+    moved = rows.copy()
+    cursor = nlp.linear.count
+    for group in nlp.groups:
+        full = group.spread(rows[cursor : cursor + group.count])
+        at = group.node
+        if full.shape[0] > per_span[0] and np.all(np.diff(at) > 0):
+            target = np.minimum(at + intervals * int(per_span[0]), nodes.count - 1)
+            place = np.minimum(np.searchsorted(at, target), at.size - 1)
+            full = full[place]
+        moved[cursor : cursor + group.count] = full.ravel()[group.kept]
+        cursor += group.count
+    layout, free = nlp.unknowns.layout, nlp.unknowns.elimination.free
+    return replace(
+        point,
+        row_multipliers=moved,
+        lower_multipliers=_points_later(layout, free, low, intervals),
+        upper_multipliers=_points_later(layout, free, high, intervals),
+    )
+
+
+def _points_later(layout: Layout, free: Array, values: Array, intervals: int) -> Array:
+    """Values of unknowns y that stand some intervals later, those of the last control point repeated."""
+    full = np.zeros(layout.size)
+    full[free] = values
+    for group in layout.groups:
+        for basis, points in zip(group.bases, group.control_points(full), strict=True):
+            ends = basis.first_control_point
+            step = int(ends[1] - ends[0]) * intervals if ends.size > 1 else 0
+            points[:] = points[np.minimum(np.arange(len(points)) + step, len(points) - 1)]
+    return full[free]
+
+
+def _gains(step: Step) -> Array:
+    """Derivatives as those of `sensitivity`, by the state alone, by differences at fixed unknowns."""
+    nlp, point, size = step.nlp, step.result.warm_start, step.x(0.0).size
+    system = OptimalitySystem(nlp, point)
+    lower = system.side < 0
+    C, gradients, gaps = [], [], []
+    for i in range(size):
+        sides = [_at_other_state(step, sign * PROBE * (np.arange(size) == i)) for sign in (-1.0, 1.0)]
+        (low, c_low, limits_low), (high, c_high, limits_high) = sides
+        values = [np.concatenate([each.rows(point.y), np.zeros(point.y.size)]) for each in (low, high)]
+        limits = [np.where(lower, *each) for each in (limits_low, limits_high)]
+        moved = [
+            value - np.where(np.isfinite(limit), limit, 0.0)
+            for value, limit in zip(values, limits, strict=True)
+        ]
+        C.append((c_high - c_low) / (2.0 * PROBE))
+        gradients.append((_slope(high, point) - _slope(low, point)) / (2.0 * PROBE))
+        gaps.append((moved[1] - moved[0]) / (2.0 * PROBE))
+    dy, _ = system.step(np.transpose(gradients), np.transpose(gaps))
+    dx = nlp.unknowns.elimination.N @ dy + np.transpose(C)
+    x, layout = nlp.unknowns.elimination.expand(step.result.y), nlp.unknowns.layout
+    first = [
+        [_controls_of(step, layout.curve(x + sign * PROBE * column)) for sign in (-1.0, 1.0)]
+        for column in dx.T
+    ]
+    return np.transpose([(high - low) / (2.0 * PROBE) for low, high in first])
+
+
+def _slope(functions: ProgramFunctions, point: WarmStart) -> Array:
+    """The gradient by y of the Lagrangian without bounds."""
+    slope = np.array(functions.gradient(point.y))
+    assert point.row_multipliers is not None
+    entries = functions.jacobian(point.y) * point.row_multipliers[functions.jacobian_rows]
+    np.add.at(slope, functions.jacobian_columns, entries)
+    return slope
+
+
+def _at_other_state(step: Step, change: Array) -> tuple[ProgramFunctions, Array, tuple[Array, Array]]:
+    """The functions of the program from another state, the constants c, and limits of rows and bounds."""
+    nlp, structure, problem = step.nlp, step.structure, step.problem.independent_copy()
+    problem.measured = True
+    for name, own in split_state(problem, change).items():
+        for number, each in enumerate(problem.constraints):
+            if each.name == name and each.over == START:
+                moved = each.lower + own
+                problem.constraints[number] = replace(each, lower=moved, upper=moved)
+    values = values_of(structure, problem)
+    linear, c = values.linear, values.unknowns.elimination.c
+    functions = structure.maps.functions(nlp.chain, c, nlp.objectives, linear.A, linear.b)
+    rows = values.row_bounds(structure.groups).scaled(nlp.row_scale)
+    lower = np.concatenate([rows.lower, values.bounds.lower])
+    upper = np.concatenate([rows.upper, values.bounds.upper])
+    return functions.scaled(nlp.row_scale, nlp.objective_scale), c, (lower, upper)
+
+
+def _controls_of(step: Step, curve: Curve) -> Array:
+    """The first controls of a motion near that of the plan."""
+    if isinstance(step.problem.dynamics, System):
+        return curve(0.0)[step.problem.dynamics.n :]
+    return replace(step.solution, curve=curve).tau(0.0)
+
+
+def first_step(problem: ProblemData, structure: ProgramStructure, solver: Solver, run: Run) -> Step:
+    """The plan of a problem from its guess, solved to the end."""
+    nlp = cold_program(structure, values_of(structure, problem), problem)
+    result = run_solver(solver, nlp, None, run)
+    return Step(problem, structure, nlp, result, result.status)
+
+
+def next_step(
+    problem: ProblemData,
+    structure: ProgramStructure,
+    before: Step,
+    elapsed: float,
+    steps: RealTimeIteration,
+    run: Run,
+) -> Step:
+    """The step for the values of a problem from the one before."""
+    values = values_of(structure, problem)
+    start = shifted_start(structure, values, before, before.age + elapsed)
+    nlp = program_at(structure, values, start.y, before.nlp.scaling)
+    result = steps.solve(nlp, start, run)
+    step = Step(problem, structure, nlp, result, result.status)
+    if result.status in (Status.CONVERGED, Status.ITERATION_LIMIT):
+        if result.infeasibility <= WORST:
+            return step
+        worst = f"rows are violated by {result.infeasibility:.2g} of their scale"
+        return before.held(elapsed, Status.INFEASIBLE, worst)
+    return before.held(elapsed, result.status, result.detail or result.status.value)

@@ -1,0 +1,311 @@
+"""A start that was measured: what of it contradicts the problem gives way, by the least change, and is told.
+
+    feet that stand            held where they are: their height at the start is the measured one
+    v, of a robot              v + dv,  dv = - M^-1 J' (J M^-1 J')^+ (J v - r),  the least in dv' M dv with
+                               J (v + dv) = r for all rows that are equations of v: feet do not slip
+    other equations            start where they are and return to their value within two intervals
+    limits that are exceeded   wider by as much at the start, and by less up to the end of two intervals
+
+So a motion can start from an estimate with noise, or from a state of its own plan, of which feet are on the
+ground to the order of the scheme. M is the mass matrix, the identity where the dynamics has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar, cast
+
+import numpy as np
+from scipy import linalg
+
+from trajopt.base.arrays import Array
+from trajopt.base.tolerances import AGREEMENT
+from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.graph import Graph
+from trajopt.graph.quantities import parameter_leaf
+from trajopt.problem.contact_problem import ContactProblem, above, lands, stays, touches
+from trajopt.problem.contacts.contact import Contact
+from trajopt.problem.contacts.loop_ends import fixed_at
+from trajopt.problem.contacts.loop_poses import NEARLY
+from trajopt.problem.costs_and_constraints import Constraint, Easing, Relaxation
+from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_graph import graph_of
+from trajopt.solvers.solver_constants import DEPENDENT
+from trajopt.splines.node_sets import START
+
+INTERVALS = 2  # within which what a measured state exceeds returns to its limit
+
+P = TypeVar("P", bound=ProblemData)
+A = TypeVar("A", bound=Asked)
+
+
+@dataclass(frozen=True, eq=False)
+class StartRow:
+    """A constraint over the start whose components follow from the measured state, those of the mask alone.
+
+    single : whether it holds at the start and nowhere else
+    of_v : (width,) components that depend on the velocities
+    """
+
+    number: int
+    known: Array
+    of_v: Array
+    single: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredStart:
+    """The rows of a problem at its start that a measured state decides, for states that are given later."""
+
+    rows: tuple[StartRow, ...]
+    graph: Graph
+    n: int
+
+    @staticmethod
+    def of(problem: ProblemData) -> MeasuredStart | None:
+        """The rows of a problem; None where its start is not given or decides nothing."""
+        given = [name for name in "qv" if fixed_at(problem, name, START)[0].all()]
+        at_start = [
+            (number, each)
+            for number, each in enumerate(problem.constraints)
+            if not each.over.is_difference and 0 in each.over.nodes(problem.trajectory)
+            if not (each.over == START and each.term.quantity in "qv")
+        ]
+        if "q" not in given or not at_start:
+            return None
+        graph = graph_of(problem.independent_copy(), [each.term for _, each in at_start])
+        known = {*given, "t"} | {
+            parameter_leaf(name)
+            for name, own in problem.parameters.items()
+            if np.array_equal(own.lower, own.upper)
+        }
+        rows = [_start_row(problem, graph, number, each, known) for number, each in at_start]
+        decided = tuple(row for row in rows if row.known.any())
+        return MeasuredStart(decided, graph, problem.dynamics.n) if decided else None
+
+    @cached_property
+    def _chain(self) -> ChainRule:
+        names = {name for block in self.graph.blocks for name in block.outputs}
+        return ChainRule(self.graph, names | {"q", "v"} & set(self.graph.leaves), [], list(self.graph.leaves))
+
+    def at(self, problem: ProblemData) -> StartState:
+        """Values and derivatives of the rows for the state of a problem."""
+        return StartState(self, problem)
+
+    def applied(self, problem: P, *, all_rows: bool) -> P:
+        """A copy of a problem with these rows whose start, limits and contacts fit each other.
+
+        all_rows : whether everything gives way; else contacts alone, within a millimetre, and a problem that
+            contradicts itself by more stays as it is, to be refused
+        """
+        other = problem.independent_copy()
+        other.relaxations = ()
+        at = self.at(other)
+        contacts = _rows_of_contacts(other)
+        if not all_rows:
+            own = [row for row in self.rows if other.constraints[row.number].name in contacts]
+            if any(np.abs(at.misfit(row)).max(initial=0.0) > NEARLY for row in own):
+                return problem
+        told = at.change_velocity(other)
+        for row in self.rows:
+            own = other.constraints[row.number]
+            if not all_rows and own.name not in contacts and own.hold != "implied":
+                continue
+            changed, by, change = at.relaxed(row, own)
+            if changed is not own:
+                other.constraints[row.number] = changed
+                told += _told(other, changed, by, change)
+        _lift_from_measured_places(other)
+        other.relaxations = tuple(told)
+        return other
+
+
+class StartState:
+    """Values and derivatives of the rows at the start of one problem."""
+
+    def __init__(self, rows: MeasuredStart, problem: ProblemData) -> None:
+        self.rows, self.problem = rows, problem
+        self.q, self.v = (fixed_at(problem, name, START)[1] for name in "qv")
+        self.leaves = {leaf: np.zeros((1, width)) for leaf, width in rows.graph.leaves.items()}
+        for name, own in problem.parameters.items():
+            self.leaves[parameter_leaf(name)] = own.lower[None]
+        lower, upper = problem.trajectory.duration_bounds
+        self.duration = float(lower[0]) if lower[0] == upper[0] else 0.0
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        graph, chain = self.rows.graph, self.rows._chain
+        self.leaves |= {"q": self.q[None], "v": self.v[None]}
+        values, partials = graph.values_and_partials(self.leaves)
+        self.values = {name: each[0] for name, each in values.items()}
+        self.D = chain.jacobian(partials, 1, np.dtype(float))[0]
+
+    def value(self, row: StartRow) -> Array:
+        return self.values[self.problem.constraints[row.number].term.quantity]
+
+    def slope(self, row: StartRow, by: str) -> Array:
+        """(width, n) the derivative by "q" or "v"."""
+        chain = self.rows._chain
+        return self.D[chain.rows[self.problem.constraints[row.number].term.quantity], chain.columns[by]]
+
+    def misfit(self, row: StartRow) -> Array:
+        """(width,) of its equations, by how much they do not hold; zero for other components."""
+        own = self.problem.constraints[row.number]
+        equation = row.known & (own.lower == own.upper)
+        return np.where(equation, self.value(row) - np.where(equation, own.lower, 0.0), 0.0)
+
+    def change_velocity(self, problem: ProblemData) -> list[Relaxation]:
+        """Give a problem the nearest velocities that meet all equations of v; returns what did not hold."""
+        pairs = []
+        for row in self.rows.rows:
+            own = problem.constraints[row.number]
+            mask = row.of_v & row.known & _is_equation(own)
+            if mask.any() and own.hold != "implied":
+                pairs.append((row, mask))
+        if not pairs:
+            return []
+        miss = np.concatenate([self.misfit(row)[mask] for row, mask in pairs])
+        if np.abs(miss).max() <= AGREEMENT * max(1.0, float(np.abs(self.v).max())):
+            return []
+        told: dict[tuple[str, str], Relaxation] = {}
+        for row, mask in pairs:
+            own = problem.constraints[row.number]
+            for each in _told(problem, own, np.where(mask, self.misfit(row), 0.0), "velocity changed"):
+                told.setdefault((_foot_of(problem, each.constraint), each.component), each)
+        J = np.concatenate([self.slope(row, "v")[mask] for row, mask in pairs])
+        mass = getattr(problem.dynamics, "mass_matrix", None)
+        M = np.eye(self.v.size) if mass is None else np.asarray(mass(self.q))
+        L = np.linalg.cholesky(M)
+        A = linalg.solve_triangular(L, J.T, lower=True).T
+        change = linalg.solve_triangular(L, np.linalg.pinv(A, rcond=DEPENDENT) @ miss, lower=True, trans=1)
+        self.v = self.v - change
+        for number, each in enumerate(problem.constraints):
+            if each.over == START and each.term.quantity == "v":
+                problem.constraints[number] = replace(each, lower=self.v.copy(), upper=self.v.copy())
+        self._evaluate()
+        return list(told.values())
+
+    def relaxed(self, row: StartRow, own: Constraint) -> tuple[Constraint, Array, str]:
+        """The constraint with what the state contradicts relaxed, and by how much, (width,)."""
+        value, own = self.value(row), replace(own, easing=None) if own.easing is not None else own
+        slack = AGREEMENT * np.maximum(1.0, np.abs(value))
+        equal = _is_equation(own)
+        off = np.where(equal & row.known, value - np.where(equal, own.lower, 0.0), 0.0)
+        off[np.abs(off) <= slack] = 0.0
+        if own.hold == "implied" or row.single:
+            below = row.known & (value < own.lower - slack)
+            above = row.known & (value > own.upper + slack)
+            by = np.where(below, value - own.lower, np.where(above, value - own.upper, 0.0))
+            low = np.where(below | (above & equal), value, own.lower)
+            high = np.where(above | (below & equal), value, own.upper)
+            change = "held there" if (below | above)[equal].any() else "limit widened"
+            return (replace(own, lower=low, upper=high) if by.any() else own), by, change
+        return self._eased(row, own, value, off, slack)
+
+    def _eased(
+        self, row: StartRow, own: Constraint, value: Array, off: Array, slack: Array
+    ) -> tuple[Constraint, Array, str]:
+        basis = self.problem.trajectory.arcs[0].basis
+        rate = self.slope(row, "q") @ self.v * self.duration if self.duration else np.zeros_like(value)
+        ahead = value + rate * float(basis.greville[1])  # the next control point of a curve, given as well
+        limit = row.known & ~_is_equation(own)
+        below = limit & (np.minimum(value, ahead) < own.lower - slack)
+        above = limit & (np.maximum(value, ahead) > own.upper + slack)
+        low = np.where(below, np.minimum(value - own.lower, 0.0), off)
+        high = np.where(above, np.maximum(value - own.upper, 0.0), off)
+        if not (below.any() or above.any() or off.any()):
+            return own, off, ""
+        slopes = np.where(below, np.minimum(rate, 0.0), 0.0), np.where(above, np.maximum(rate, 0.0), 0.0)
+        end = float(basis.breakpoints[min(INTERVALS, basis.breakpoints.size - 1)])
+        easing = Easing(0, end, np.stack([low, high]), np.stack(slopes))
+        by = np.where(below | above, np.minimum(low, 0.0) + np.maximum(high, 0.0), off)
+        return replace(own, easing=easing), by, "held there" if off.any() else "limit widened"
+
+
+def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None = None) -> A:
+    """A problem, or phases, as they are where no start contradicts them, else a copy that starts as measured.
+
+    starts : of every part, where they are known
+    """
+    if starts is None:
+        starts = [_start_of(part) for part in asked.parts]
+    parts = [_from(part, start) for part, start in zip(asked.parts, starts, strict=True)]
+    if all(one is other for one, other in zip(parts, asked.parts, strict=True)):
+        return asked
+    return cast(A, asked.with_problems(tuple(parts)) if isinstance(asked, Phases) else parts[0])
+
+
+def _start_of(problem: ProblemData) -> MeasuredStart | None:
+    """None where nothing gives way: the start is no measurement, and no foot stands there."""
+    contacts = _contacts(problem)
+    stands = any(0 in each.arcs for each in contacts.values())
+    return MeasuredStart.of(problem) if problem.measured or stands else None
+
+
+def _from(problem: P, start: MeasuredStart | None) -> P:
+    if start is None:
+        return problem
+    other = start.applied(problem, all_rows=problem.measured)
+    return other if other.relaxations else problem
+
+
+def _start_row(problem: ProblemData, graph: Graph, number: int, own: Constraint, known: set[str]) -> StartRow:
+    width = own.lower.size
+    depends, of_v = np.zeros(width, bool), np.zeros(width, bool)
+    for leaf, pattern in graph.leaf_pattern(own.term.quantity).items():
+        by = np.any(pattern, axis=1)
+        if leaf not in known:
+            depends |= by
+        if leaf == "v":
+            of_v |= by
+    return StartRow(number, ~depends, of_v, own.over.nodes(problem.trajectory).size == 1)
+
+
+def _contacts(problem: ProblemData) -> dict[str, Contact]:
+    return problem.contacts if isinstance(problem, ContactProblem) else {}
+
+
+def _rows_of_contacts(problem: ProblemData) -> set[str]:
+    contacts = _contacts(problem)
+    frames = [frame for frame, own in contacts.items() if 0 in own.arcs]
+    return {name(frame, 0) for frame in frames for name in (touches, lands)}
+
+
+def _foot_of(problem: ProblemData, constraint: str) -> str:
+    """The foot of a row of its velocity, which is stated at the start and over the arc."""
+    contacts = _contacts(problem)
+    return next((frame for frame in contacts if constraint.startswith(f"{frame} ")), constraint)
+
+
+def _is_equation(own: Constraint) -> Array:
+    return own.lower == own.upper
+
+
+def _told(problem: ProblemData, own: Constraint, by: Array, change: str) -> list[Relaxation]:
+    if own.hold == "implied":  # told by the row at the start
+        return []
+    names, units = problem.component_names(own.term.quantity, by.size), problem.term_units(own.term, by.size)
+    return [Relaxation(own.name, names[i], float(by[i]), units[i], change) for i in np.flatnonzero(by)]
+
+
+def _lift_from_measured_places(problem: ProblemData) -> None:
+    """Feet that stand on where arcs meet stay at their measured height, and lift from there."""
+    contacts = _contacts(problem)
+    by_name = {each.name: number for number, each in enumerate(problem.constraints)}
+    for frame, own in contacts.items():
+        if 0 not in own.arcs or stays(frame, 0) not in by_name:
+            continue
+        height, arc = problem.constraints[by_name[stays(frame, 0)]].lower, 1
+        while arc in own.arcs and not own.touches_down(arc):
+            number = by_name[stays(frame, arc)]
+            problem.constraints[number] = replace(problem.constraints[number], lower=height, upper=height)
+            arc += 1
+        number = by_name.get(above(frame, arc))
+        if number is not None and height.min() < -AGREEMENT:
+            each, basis = problem.constraints[number], problem.trajectory.arcs[arc].basis
+            end = float(basis.breakpoints[min(INTERVALS, basis.breakpoints.size - 1)])
+            low = np.stack([np.minimum(height, 0.0), np.zeros_like(height)])
+            problem.constraints[number] = replace(each, easing=Easing(arc, end, low, np.zeros_like(low)))
