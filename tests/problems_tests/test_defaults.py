@@ -27,7 +27,6 @@ SLOW = {
     "double_pendulum_cart",
     "five_link_walker",
     "four_bar",
-    "gait_stride",
     "goddard_in_phases",
     "goddard_rocket",
     "hop",
@@ -47,12 +46,12 @@ SLOW = {
     "urdf_arm",
     "van_der_pol",
 }
+MINUTES = {"gait_stride"}  # test_predicted_stride stands for it in the long tests
+MARKS = {**dict.fromkeys(SLOW, pytest.mark.long), **dict.fromkeys(MINUTES, pytest.mark.thorough)}
 NAMES = [name for name in catalogue.names() if name not in ELSEWHERE]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in NAMES]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES])
 def test_a_problem_at_its_defaults_passes_and_its_script_draws_it(name):
     solution = solved_at_defaults(name)
     report = solution.verify()
