@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,16 @@ from dynamics.errors import MuscleError, ShapeError
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.geometry_path import GeometryPath
 from dynamics.muscles.packed_paths import PackedPaths
+from dynamics.muscles.path_fit import PathSamples, fitted_surrogate, largest_arms, latin_hypercube
+from dynamics.muscles.path_polynomials import PathSurrogate
+from dynamics.muscles.surrogate_files import digest_of, store, stored
 
 Array = np.ndarray
 CHUNK = 256  # poses at a time, which bounds the memory for points
+UNLIMITED = np.pi  # rad or m, to which coordinates without limits are sampled
+NEAR = 0.15  # rad or m, within which samples lie about a motion
+FAR_WEIGHT = 0.2  # of samples all over the ranges, where a motion is given
+LEAST_SAMPLES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +88,81 @@ class MusclePaths:
         if missing:
             raise MuscleError(f"there is no muscle {list_names(missing)}; there are {list_names(self.names)}")
         return replace(self, paths=tuple(by_name[name] for name in names))
+
+    # --- polynomials --------------------------------------------------------------------------------
+
+    def coordinates(self) -> list[list[int]]:
+        """Places in q of the coordinates that each path depends on, by the links that it touches."""
+        return [self._packed.coordinates_of(path) for path in self.paths]
+
+    def surrogate(
+        self,
+        motion: Any = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        samples: int = 1500,
+        tolerances: tuple[float, float] = (2e-4, 5e-4),
+        kept: bool = True,
+    ) -> PathSurrogate:
+        """Polynomials of at most six coordinates, fitted to lengths and moment arms in this robot's ranges.
+
+        motion : poses (K, n); half of the samples then lie near them, and errors are told of these
+        ranges : coordinate -> its least and largest value, in place of the robot's limits
+        samples : poses in all;  tolerances : m, of lengths and moment arms, until which the order rises
+        kept : whether the result is kept on disk, and read from there where all is the same
+
+        Of a path over more than six coordinates those with the largest moment arms count. `misses` of the
+        result names the paths that are farther off than a tolerance. Raises MuscleError for coordinates that
+        the robot lacks, ranges that end before they begin, fewer than 10 samples.
+        """
+        lower, upper = self._ranges({} if ranges is None else ranges)
+        near = None if motion is None else self._poses(motion)[0]
+        if samples < LEAST_SAMPLES or not (min(tolerances) > 0.0 and len(tolerances) == 2):
+            raise MuscleError(
+                f"{samples} samples and tolerances {tolerances}: give {LEAST_SAMPLES} samples or more, and "
+                "two positive tolerances, m"
+            )
+        tree, followers = self._packed.tree, getattr(self.model, "followers", {})
+        digest = digest_of(
+            tree.to_json(), followers, self.paths, self.stale_ends, near, lower, upper, samples, tolerances
+        )
+        found = stored(digest) if kept else None
+        if found is None:
+            rng = np.random.default_rng(0)
+            fit, check = (
+                self._samples(lower, upper, near, count, rng) for count in (samples, max(samples // 4, 10))
+            )
+            if near is not None:
+                check = check.counting_fully()
+            own = [largest_arms(c, fit.arms[:, i]) for i, c in enumerate(self.coordinates())]
+            found = fitted_surrogate(self.names, self.model.joint_names, own, fit, check, tolerances)
+            if kept:
+                store(digest, found)
+        return found
+
+    def _ranges(self, given: Mapping[str, tuple[float, float]]) -> tuple[Array, Array]:
+        limits, names = self.model.limits, self.model.joint_names
+        lower = np.where(np.isfinite(limits.q_lower), limits.q_lower, -UNLIMITED)
+        upper = np.where(np.isfinite(limits.q_upper), limits.q_upper, UNLIMITED)
+        for name, (low, high) in given.items():
+            if name not in names:
+                raise MuscleError(f"ranges has '{name}', which is no coordinate: {list_names(names)}")
+            if not -np.inf < low <= high < np.inf:
+                raise MuscleError(f"the range of '{name}' is from {low} to {high}: give two finite ends")
+            lower[names.index(name)], upper[names.index(name)] = low, high
+        return lower, upper
+
+    def _samples(
+        self, lower: Array, upper: Array, near: Array | None, count: int, rng: np.random.Generator
+    ) -> PathSamples:
+        """Poses all over the ranges, or half of them near given ones, with lengths and moment arms."""
+        q = latin_hypercube(lower, upper, count if near is None else count // 2, rng)
+        weights = np.full(len(q), 1.0 if near is None else FAR_WEIGHT)
+        if near is not None:
+            more = count - len(q)
+            about = NEAR * rng.uniform(-1.0, 1.0, (more, q.shape[1]))
+            about += near[np.arange(more) * len(near) // more]
+            q, weights = np.concatenate([q, about]), np.concatenate([weights, np.ones(more)])
+        return PathSamples(q, self.lengths(q), self.moment_arms(q), weights)
 
     def _poses(self, q: Any) -> tuple[Array, tuple[int, ...]]:
         q = real_array(q, "q")

@@ -84,6 +84,9 @@ class PackedPaths:
         return self.tree.link_count if name is None else self.tree.link_index(name)
 
     def _packed_surfaces(self, surfaces: Sequence[WrapSurface]) -> tuple[Array, ...]:
+        for surface in surfaces:
+            if surface.kind != "cylinder":
+                raise MuscleError(f"wrap surface '{surface.name}' is a {surface.kind}; cylinders are computed")
         sizes = np.zeros((len(surfaces), 3))
         for i, surface in enumerate(surfaces):
             sizes[i, : len(surface.sizes)] = surface.sizes
@@ -95,6 +98,24 @@ class PackedPaths:
             np.array([surface.rotation.T for surface in surfaces], order="C").reshape(-1, 3, 3),
             np.array([surface.position for surface in surfaces]).reshape(-1, 3),
         )
+
+    def coordinates_of(self, path: GeometryPath) -> list[int]:
+        """Places in q of the coordinates that move links of a path against each other, or its points."""
+        chains = [self._chain(self._link(link)) for link in path.links]
+        joints = set().union(*chains).difference(set.intersection(*chains))
+        places = {int(self.tree.coordinate[joint]) for joint in joints}
+        if isinstance(self.model, CoupledTree):
+            places = {int(self.model.follows[place]) for place in places}
+        followers = [follower for point in path.points for _, follower in point.moves]
+        followers += [point.condition.value for point in path.points if point.condition is not None]
+        return sorted(places | {self.column(follower) for follower in followers})
+
+    def _chain(self, link: int) -> set[int]:
+        found = set[int]()
+        while 0 <= link < self.tree.link_count:
+            found.add(link)
+            link = int(self.tree.parent[link])
+        return found
 
     def values(self, follower: Follower, q: Array, order: int) -> Array:
         """(order + 1, K): a function of a coordinate of the robot and its derivatives."""

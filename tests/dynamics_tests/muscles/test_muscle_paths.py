@@ -5,33 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from muscle_arms import RADIUS, arm, over_pulley, pulley
 
 import dynamics
-from dynamics import Body, Joint, MuscleError, RigidBodyModel
+from dynamics import MuscleError
 from dynamics.couplings.coupled_tree import Follower
 from dynamics.couplings.joint_function import polynomial
 from dynamics.muscles.geometry_path import Condition, GeometryPath, PathPoint, PathWrap, WrapSurface
 from dynamics.muscles.muscle_paths import MusclePaths
-
-INERTIA = np.diag([0.01, 0.01, 0.01])
-RADIUS = 0.05
-
-
-def arm():
-    """An upper arm that turns about z at the origin, and a forearm 0.3 m along its x axis."""
-    upper = Body("upper", Joint("shoulder"), None, mass=2.0, inertia=INERTIA)
-    elbow = Joint("elbow", position=(0.3, 0.0, 0.0))
-    return RigidBodyModel([upper, Body("fore", elbow, "upper", mass=1.0, inertia=INERTIA)])
-
-
-def pulley(quadrant="all", length=1.0):
-    """A cylinder about the elbow's axis."""
-    return WrapSurface("pulley", "cylinder", (RADIUS, length), "upper", np.eye(3), (0.3, 0.0, 0.0), quadrant)
-
-
-def over_pulley(surface, first=(0.1, 0.07, 0.0), last=(0.2, 0.06, 0.0), name="flexor"):
-    points = (PathPoint("upper", first), PathPoint("fore", last))
-    return GeometryPath(name, points, (PathWrap(surface, 0, 1),))
 
 
 def paths_of(*paths):

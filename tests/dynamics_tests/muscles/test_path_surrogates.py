@@ -1,0 +1,133 @@
+"""Polynomials of paths: exact derivatives, fits that meet what they were fitted to, files, and refusals."""
+
+import numpy as np
+import pytest
+from muscle_arms import arm, over_pulley, pulley
+
+import dynamics
+from dynamics.muscles import muscle_paths, surrogate_files
+from dynamics.muscles.geometry_path import GeometryPath, PathPoint
+from dynamics.muscles.muscle_paths import MusclePaths
+from dynamics.muscles.path_fit import largest_arms, latin_hypercube
+from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
+
+RANGES = {"shoulder": (-1.0, 1.0), "elbow": (-1.6, -0.6)}
+
+
+def random_surrogate(seed=0):
+    """Two polynomials, of one and of three coordinates of five."""
+    rng = np.random.default_rng(seed)
+    one, other = np.pad(all_exponents(1, 4), ((0, 0), (0, 2))), all_exponents(3, 3)
+    return PathSurrogate(
+        ("a", "b"), tuple("vwxyz"), np.array([[1, -1, -1], [0, 3, 4]]), rng.normal(size=(2, 3)),
+        rng.uniform(1.0, 2.0, (2, 3)), np.array([0, len(one), len(one) + len(other)]),
+        np.concatenate([one, other]), rng.normal(size=len(one) + len(other)),
+        np.full(2, np.nan), np.full(2, np.nan),
+    )  # fmt: skip
+
+
+def two_muscles():
+    over_elbow = PathPoint("upper", (0.1, 0.02, 0.0)), PathPoint("fore", (0.03, 0.02, 0.0))
+    over_shoulder = PathPoint(None, (0.0, 0.1, 0.0)), PathPoint("upper", (0.1, 0.02, 0.0))
+    straight = GeometryPath("brachialis", over_elbow), GeometryPath("deltoid", over_shoulder)
+    return MusclePaths(arm(), (straight[0], over_pulley(pulley("+y")), straight[1]))
+
+
+def test_values_are_those_of_the_terms_written_out():
+    surrogate, q = random_surrogate(), np.random.default_rng(1).normal(size=(70, 5))
+    x = (q[:, [0, 3, 4]] - surrogate.centres[1]) / surrogate.scales[1]
+    terms = np.prod(x[:, None, :] ** surrogate.exponents[surrogate.spans[1] :], axis=2)
+    assert surrogate.lengths(q)[:, 1] == pytest.approx(terms @ surrogate.weights[surrogate.spans[1] :])
+
+
+def test_derivatives_are_differences():
+    surrogate, q = random_surrogate(), np.random.default_rng(1).normal(size=(3, 5))
+    gradient, second, step = surrogate.gradient(q), surrogate.hessian(q), 1e-5
+    for j in range(5):
+        way = step * np.eye(5)[j]
+        by_j = (surrogate.lengths(q + way) - surrogate.lengths(q - way)) / (2 * step)
+        assert gradient[:, :, j] == pytest.approx(by_j, rel=1e-7, abs=1e-7)
+        for path, own in enumerate(surrogate.coordinates.tolist()):
+            if j in own:
+                change = (surrogate.gradient(q + way) - surrogate.gradient(q - way))[:, path] / (2 * step)
+                known = [c for c in own if c >= 0]
+                found = second[:, path, own.index(j), : len(known)]
+                assert found == pytest.approx(change[:, known], rel=1e-6, abs=1e-6)
+
+
+def test_a_fit_meets_lengths_and_moment_arms_and_says_how_well():
+    paths = two_muscles()
+    surrogate = paths.surrogate(ranges=RANGES, samples=60, kept=False)
+    assert surrogate.misses(2e-4, 5e-4) == ()
+    q = np.random.default_rng(5).uniform([-1.0, -1.6], [1.0, -0.6], (50, 2))
+    assert np.abs(surrogate.lengths(q) - paths.lengths(q)).max() < 2e-4
+    assert np.abs(surrogate.gradient(q) + paths.moment_arms(q)).max() < 5e-4
+    assert surrogate.coordinates.tolist() == [[1], [1], [0]]
+    assert "brachialis" in str(surrogate) and "moment arm: none" in str(surrogate)
+    assert surrogate.only(["deltoid"]).lengths(q)[:, 0] == pytest.approx(surrogate.lengths(q)[:, 2])
+
+
+def test_a_kink_is_missed_and_named():
+    """A pulley that the path leaves and does not push to the other side: no polynomial has the corner."""
+    surrogate = MusclePaths(arm(), (over_pulley(pulley("+y")),)).surrogate(
+        ranges={"elbow": (-2.5, 2.5)}, samples=80, kept=False
+    )
+    assert surrogate.misses() == ("flexor",)
+
+
+def test_samples_about_a_motion_make_the_fit_there_better():
+    paths = MusclePaths(arm(), (over_pulley(pulley("+y")),))
+    motion = np.column_stack([np.zeros(20), np.linspace(-1.2, -0.8, 20)])
+    wide = {"elbow": (-2.5, 2.5)}
+    near, far = (paths.surrogate(given, wide, 120, kept=False) for given in (motion, None))
+    errors = [np.abs(each.lengths(motion) - paths.lengths(motion)).max() for each in (near, far)]
+    assert errors[0] < errors[1]
+
+
+def test_a_fit_is_kept_and_one_of_another_arm_is_not_taken_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(surrogate_files, "cache_folder", lambda: tmp_path / "kernels")
+    first = two_muscles().surrogate(ranges=RANGES, samples=30)
+    (file,) = (tmp_path / "surrogates").iterdir()
+    monkeypatch.setattr(muscle_paths, "fitted_surrogate", None)  # a second fit would fail
+    again = two_muscles().surrogate(ranges=RANGES, samples=30)
+    assert again.names == first.names and np.array_equal(again.weights, first.weights)
+    with pytest.raises(TypeError):
+        two_muscles().only(["deltoid"]).surrogate(ranges=RANGES, samples=30)
+    file.write_bytes(b"torn")
+    assert surrogate_files.stored(file.stem) is None
+    monkeypatch.setattr(surrogate_files, "cache_folder", lambda: None)
+    surrogate_files.store("x", first)
+    assert surrogate_files.stored("x") is None
+
+
+def test_a_latin_hypercube_has_one_pose_in_every_part():
+    q = latin_hypercube(np.array([-1.0, 2.0]), np.array([1.0, 3.0]), 10, np.random.default_rng(0))
+    assert np.array_equal(np.sort(np.floor((q[:, 0] + 1.0) * 5.0)), np.arange(10))
+
+
+def test_of_more_than_six_coordinates_those_with_the_largest_arms_count():
+    arms = np.arange(8.0)[None, :] * np.ones((3, 1))
+    assert largest_arms([0, 1, 2, 3, 5, 6, 7], arms) == [1, 2, 3, 5, 6, 7]
+    assert largest_arms([0, 1], arms) == [0, 1]
+
+
+REFUSED = {
+    "name": ({"ranges": {"wrist": (0.0, 1.0)}}, "'wrist', which is no coordinate"),
+    "ends": ({"ranges": {"elbow": (1.0, 0.0)}}, "the range of 'elbow' is from 1.0 to 0.0"),
+    "samples": ({"samples": 3}, "3 samples and tolerances"),
+    "motion": ({"motion": np.zeros((2, 3))}, r"q has shape \(2, 3\)"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_fitted_is_refused(case):
+    arguments, message = REFUSED[case]
+    with pytest.raises(dynamics.DynamicsError, match=message):
+        two_muscles().surrogate(**arguments)
+
+
+def test_other_muscles_and_poses_are_refused():
+    with pytest.raises(dynamics.MuscleError, match="there is no muscle c"):
+        random_surrogate().only(["c"])
+    with pytest.raises(dynamics.ShapeError, match=r"q has shape \(5,\)"):
+        random_surrogate().lengths(np.zeros(5))
