@@ -86,7 +86,7 @@ class PackedPaths:
     def _packed_surfaces(self, surfaces: Sequence[WrapSurface]) -> tuple[Array, ...]:
         for surface in surfaces:
             if surface.kind != "cylinder":
-                raise MuscleError(f"wrap surface '{surface.name}' is a {surface.kind}; cylinders are computed")
+                raise MuscleError(f"wrap surface '{surface.name}' is a {surface.kind}: not computed yet")
         sizes = np.zeros((len(surfaces), 3))
         for i, surface in enumerate(surfaces):
             sizes[i, : len(surface.sizes)] = surface.sizes
