@@ -112,10 +112,10 @@ BENCHMARKS = (
     Command("robustness --quick", "--smallest --quick", ("set", "start", "solves", "largest s")),
     Command("shared.peers NAME INTERVALS REPEATS", "casadi 4 1", ('"objective"', '"seconds"'), needs=CASADI),
     Command(
-        "solvers.dense",
+        "solvers.interior",
         "--smallest --write",
         ("problems", "solves", "not converged", "taken over", "ratio"),
-        ("solving_again.md#benchmarks.solvers.dense",),
+        ("solving_again.md#benchmarks.solvers.interior",),
         full="--pairs 8 --write",
     ),
     Command("solvers.effort", columns=("method", "intervals", "relative error", "ms")),

@@ -12,7 +12,7 @@ DOP853, or Radau where joints have damping, with a relative tolerance of 1e-10 o
 MuJoCo where it is installed, in steps of 1 ms, over the motion and restarted at every knot: `mujoco_replay`);
 and processor seconds.
 
---way : default; mesh (limits at the nodes of the mesh alone); dense (DenseInteriorPoint); certified
+--way : default; mesh (limits at the nodes of the mesh alone); dense (InteriorPoint); certified
 --moves : moves of every arm and payload, 30;   --robots : some of ur5 ur10 panda xarm7 kinova
 """
 
@@ -47,7 +47,7 @@ HELD = 0.95  # of a torque limit: what a pose may need at rest
 WAYS: dict[str, Callable[[trajopt.Problem], trajopt.Solution]] = {
     "default": trajopt.solve,
     "mesh": lambda problem: trajopt.solve(problem, refine=None),
-    "dense": lambda problem: trajopt.solve(problem, trajopt.DenseInteriorPoint()),
+    "dense": lambda problem: trajopt.solve(problem, trajopt.InteriorPoint()),
     "certified": lambda problem: trajopt.solve(problem, refine=trajopt.Certified()),
 }
 

@@ -7,7 +7,7 @@ worker died.
 
 Moves: random moves of a UR5 in minimum time under all limits, 20 intervals, each from the straight line: by
 `solve_many` on one process; by a program of `trajopt.compile`, whose poses are changed, with IPOPT and with
-`DenseInteriorPoint`; and by CasADi and IPOPT, whose program is built once too (`benchmarks/casadi_moves.py`;
+`InteriorPoint`; and by CasADi and IPOPT, whose program is built once too (`benchmarks/casadi_moves.py`;
 constant accelerations, limits at both ends of every interval). Seconds are those of the processor, so that
 other work on the machine counts little; all take turns, move by move. *Same*: objectives that differ from
 those of the compiled program with IPOPT by 1e-8 relative at most; *better* and *worse*: other local optima.
@@ -141,7 +141,7 @@ def moves(count: int) -> list[dict[str, Any]]:
     sides: dict[str, Callable[[int], float]] = {
         "trajopt, a list of problems": solved_one,
         REFERENCE: again,
-        "trajopt, compiled once, dense": partial(again, solver=trajopt.DenseInteriorPoint()),
+        "trajopt, compiled once, dense": partial(again, solver=trajopt.InteriorPoint()),
         PEER: lambda seed: peer(*poses(seed)) or np.nan,
     }
     for solve in sides.values():

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
-    from trajopt.solvers.dense.interior_point import DenseInteriorPoint as DenseInteriorPoint
+    from trajopt.solvers.interior.interior_point import DenseInteriorPoint as DenseInteriorPoint
+    from trajopt.solvers.interior.interior_point import InteriorPoint as InteriorPoint
     from trajopt.solvers.ipopt import Ipopt as Ipopt
     from trajopt.solvers.sequential.trust_region import TrustRegionSqp as TrustRegionSqp
     from trajopt.solvers.slsqp import Slsqp as Slsqp

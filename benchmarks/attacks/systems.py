@@ -166,7 +166,7 @@ def parameters(rng: Rng) -> Judgement:
     peak = problem.parameter("peak", 0.0 if unbounded else 1e-3 * unit, guess=unit)
     if unbounded:
         problem.minimize(trajopt.term(lambda node: -node.parameter("peak"), name="less"), weight=1.0 / unit)
-        solution = trajopt.solve(problem, trajopt.DenseInteriorPoint() if rng.random() < 0.5 else None)
+        solution = trajopt.solve(problem, trajopt.InteriorPoint() if rng.random() < 0.5 else None)
         return judged(solution, f"nothing bounds the peak, unit {unit:.1e}", lambda _: "there is no optimum")
     difference = trajopt.term(lambda node: node.u * unit - node.parameter("peak"), name="below")
     problem.subject_to(difference, upper=0.0, name="below")

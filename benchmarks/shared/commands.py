@@ -23,7 +23,7 @@ class MissingColumnsError(AssertionError):
 class Command:
     """`python CALL`, with `-m benchmarks.` or `scripts/` before it.
 
-    name : `solvers.dense`, `gait score`: module and arguments without `--write`, or a script's file
+    name : `solvers.interior`, `gait score`: module and arguments without `--write`, or a script's file
     smallest : its arguments at smallest size, in place of those of the name, places of `PLACES` in braces;
         None where there is no smaller size than the full one
     columns : in a line of the output at smallest size, in this order
@@ -41,7 +41,7 @@ class Command:
 
     @property
     def program(self) -> str:
-        """`-m benchmarks.solvers.dense` or `scripts/site.py`."""
+        """`-m benchmarks.solvers.interior` or `scripts/site.py`."""
         first = self.name.split()[0]
         return f"scripts/{first}" if first.endswith(".py") else f"-m benchmarks.{first}"
 

@@ -1,1 +1,1 @@
-"""Costs of solves: stages of one, solving again, the dense method, libraries of IPOPT, fine meshes."""
+"""Costs of solves: stages of one, solving again, interior points, libraries of IPOPT, fine meshes."""

@@ -2,7 +2,7 @@
 
     minimize integral_0^0.6 (tau_1^2 + tau_2^2) dt
 
-for the two-link arm from rest to rest, |tau_i| <= 10 N m. Ours by IPOPT and by `DenseInteriorPoint`, from
+for the two-link arm from rest to rest, |tau_i| <= 10 N m. Ours by IPOPT and by `InteriorPoint`, from
 the statement of the problem to its solution; Crocoddyl, where an interpreter has it, by Box-FDDP with a
 penalty on the end, its models made once. Milliseconds are medians of wall time, errors relative to ours on
 160 intervals of degree 5. `benchmarks.time_to_accuracy` has the table on its page.
@@ -24,7 +24,7 @@ from benchmarks.shared.peer_process import asked, home_of
 from benchmarks.shared.peers import GIVEN
 from benchmarks.shared.timing import loaded_machine
 
-SOLVERS = {"ours, IPOPT": trajopt.Ipopt(), "ours, dense": trajopt.DenseInteriorPoint()}
+SOLVERS = {"ours, IPOPT": trajopt.Ipopt(), "ours, dense": trajopt.InteriorPoint()}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Two minimum-time problems on 20 intervals, the two-link arm and a UR5, are solved for goals at a distance of
 0.1 rad from their own, in seeded directions. Ours: `trajopt.solve` of the problem built anew (one start, one
-mesh) and the compiled program from its guess, by IPOPT and by `DenseInteriorPoint`, and the compiled program
+mesh) and the compiled program from its guess, by IPOPT and by `InteriorPoint`, and the compiled program
 from the solution for the first goal. The peer, in the same run and for the two-link arm alone, is multiple
 shooting in CasADi (constant torques on 20 intervals, a Runge-Kutta step of order 4 on each, IPOPT to the same
 tolerance), its solver made once with the goal as a parameter, cold from the straight line and warm from its
@@ -81,7 +81,7 @@ def measured(method: str, solve: Callable[[np.ndarray], tuple[float, int]], want
 
 def ours(recipe: Any, wanted: list[np.ndarray]) -> list[Row]:
     """Built anew, compiled and cold, compiled and warm."""
-    solver, dense = trajopt.Ipopt(tol=TOLERANCE), trajopt.DenseInteriorPoint(tol=TOLERANCE)
+    solver, dense = trajopt.Ipopt(tol=TOLERANCE), trajopt.InteriorPoint(tol=TOLERANCE)
     compiled = trajopt.compile(recipe.build(intervals=INTERVALS), solver=solver)
     first = compiled.solve()
 

@@ -2,7 +2,7 @@
 
 The two problems of `benchmarks.solvers.replan`, the two-link arm and a UR5 in minimum time on 20 intervals,
 stage by stage: the construction of the problem, its transcription, objective, rows and all derivatives at a
-new point, the solve by `DenseInteriorPoint` and by `Ipopt`, all of it for a problem that is stated anew, the
+new point, the solve by `InteriorPoint` and by `Ipopt`, all of it for a problem that is stated anew, the
 compiled program's step to a goal 0.1 rad away, and a certified optimum. What no Python could be faster than
 stands beside them: the robot's compiled loops at the nodes, for a point, and the linear algebra of a dense
 step. Milliseconds are processor time, the least of some repeats; stages take turns.
@@ -35,7 +35,7 @@ CERTIFIED = "two-link arm"  # the UR5's switching structure is not confirmed
 def stages(case: str) -> dict[str, Callable[[], object]]:
     """Name of the stage -> a function that runs it once."""
     recipe = CASES[case]
-    dense, ipopt = trajopt.DenseInteriorPoint(tol=TOLERANCE), trajopt.Ipopt(tol=TOLERANCE)
+    dense, ipopt = trajopt.InteriorPoint(tol=TOLERANCE), trajopt.Ipopt(tol=TOLERANCE)
 
     def stated() -> trajopt.Problem:
         return recipe.build(intervals=INTERVALS)

@@ -288,7 +288,7 @@ def _of_settings() -> dict[str, Call]:
         "options": ("object", {}),
         "feasibility": number,
     }
-    dense = {name: ipopt[name] for name in ("tol", "max_iterations", "time_limit", "feasibility")}
+    interior = {name: ipopt[name] for name in ("tol", "max_iterations", "time_limit", "feasibility")}
     slsqp = {"tol": number, "max_iterations": count}
     return {
         "Trajectory.uniform": Call(lambda: trajopt.Trajectory.uniform, uniform),
@@ -309,7 +309,7 @@ def _of_settings() -> dict[str, Call]:
             },
         ),
         "trajopt.Ipopt": Call(lambda: trajopt.Ipopt, ipopt),
-        "trajopt.DenseInteriorPoint": Call(lambda: trajopt.DenseInteriorPoint, dense),
+        "trajopt.InteriorPoint": Call(lambda: trajopt.InteriorPoint, interior),
         "trajopt.Slsqp": Call(lambda: trajopt.Slsqp, slsqp),
         "trajopt.ConstraintGeneration": Call(
             lambda: trajopt.ConstraintGeneration, {"solver": ("object", trajopt.Ipopt())}

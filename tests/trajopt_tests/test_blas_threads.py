@@ -69,7 +69,7 @@ def test_a_solve_has_one_thread_and_gives_back_the_number_that_there_was(monkeyp
 
 DENSE = """
 watched, threads = threads, lambda: watched("libscipy_openblas")  # the BLAS that it calls
-trajopt.solve(problem, trajopt.DenseInteriorPoint(), progress=watch)
+trajopt.solve(problem, trajopt.InteriorPoint(), progress=watch)
 threads = watched
 """
 FAILED = """

@@ -160,7 +160,7 @@ def _thirds(solution: SolutionData) -> Array:
 def _from_answer(answer: Answer, solver: Solver, newton: bool) -> Solver:
     """A solver from the multipliers of an answer on fewer limit nodes, then, if it fails, `solver`.
 
-    Newton's method, or the dense interior-point method, which takes half the iterations with them in tasks
+    Newton's method, or the interior-point method, which takes half the iterations with them in tasks
     among obstacles; IPOPT takes more than without. A solver without a tolerance, or without second
     derivatives, stays as it is.
     """

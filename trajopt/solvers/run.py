@@ -61,10 +61,10 @@ SOLVERS: Mapping[str, RegisteredSolver] = {
             "ipopt", "trajopt.solvers.ipopt", "Ipopt", "interior point, sparse, second derivatives"
         ),
         RegisteredSolver(
-            "dense",
-            "trajopt.solvers.dense.interior_point",
-            "DenseInteriorPoint",
-            "interior point, dense, second derivatives, up to 400 unknowns",
+            "interior",
+            "trajopt.solvers.interior.interior_point",
+            "InteriorPoint",
+            "interior point, a band in the order of time, second derivatives",
         ),
         RegisteredSolver(
             "sqp",
@@ -79,8 +79,12 @@ SOLVERS: Mapping[str, RegisteredSolver] = {
 }
 
 
+FORMER_NAMES = {"dense": "interior"}
+
+
 def create(name: str = DEFAULT) -> Solver:
     """The solver of this name with its default settings; OptionError for a name that is not registered."""
+    name = FORMER_NAMES.get(name, name)
     check_known("solver", name, SOLVERS, OptionError)
     return SOLVERS[name].solver_class()
 
@@ -149,7 +153,7 @@ def with_options(solver: Any, options: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """The settings that IPOPT, SLSQP and the dense method share; each has `feasibility` besides.
+    """The settings that IPOPT, SLSQP and the interior-point method share; each has `feasibility` besides.
 
     tol             what its solver says it means
     max_iterations  iterations allowed

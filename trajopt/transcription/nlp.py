@@ -23,6 +23,7 @@ from trajopt.transcription.bounds import Bounds, LinearBlock
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.row_groups import Objective, RowGroup
+from trajopt.transcription.time_order import unknown_spans
 from trajopt.transcription.unknowns import Label, Unknowns
 
 
@@ -75,6 +76,11 @@ class NLP(ProgramFunctions):
     @property
     def row_scale(self) -> Array:
         return self.scaling.rows
+
+    @cached_property
+    def unknown_spans(self) -> Array:
+        """First and last span of every unknown, see `time_order`."""
+        return unknown_spans(self.spline_map, self.leaf_map.N)
 
     def with_objective_times(self, factor: float) -> NLP:
         """The same program with another factor of its objective."""

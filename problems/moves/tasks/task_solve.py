@@ -28,7 +28,7 @@ from trajopt.base.errors import NotFiniteError, ShapeError
 # Panda that carries a cup past a post stopped after 300 iterations, this method took 75), and Newton's method
 # mostly finds no step from one round of limit nodes to the next, which took a third of the seconds; easy
 # tasks, where it finds one, take longer without it.
-AMONG_OBSTACLES = trajopt.DenseInteriorPoint(tol=1e-6, max_iterations=300)
+AMONG_OBSTACLES = trajopt.InteriorPoint(tol=1e-6, max_iterations=300)
 COARSE, FINE = 10, 64  # intervals to a goal: the switches of a jerk take many
 ROUNDS = 6  # of `solve_clear`: where these do not suffice from any start, the slower way is tried
 QUICK, FEW = replace(SOLVER, max_iterations=25), 3  # iterations and rounds from a way that is blocked

@@ -56,7 +56,7 @@ def problem_past_the_wall(clearances):
 
 @pytest.fixture(scope="module")
 def motion(clearances):
-    return solve_clear(problem_past_the_wall(clearances), clearances, CLEARANCE, trajopt.DenseInteriorPoint())
+    return solve_clear(problem_past_the_wall(clearances), clearances, CLEARANCE, trajopt.InteriorPoint())
 
 
 def test_a_motion_goes_around_a_wall(clearances, motion):

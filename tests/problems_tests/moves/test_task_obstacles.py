@@ -143,7 +143,7 @@ def test_links_that_nearly_always_touch_may_do_so():
 
 @pytest.mark.long
 def test_where_the_first_solver_finds_no_optimum_the_default_does(past_the_wall, monkeypatch):
-    stopped = trajopt.DenseInteriorPoint(max_iterations=3)
+    stopped = trajopt.InteriorPoint(max_iterations=3)
     monkeypatch.setattr("problems.moves.tasks.task_solve.AMONG_OBSTACLES", stopped)
     motion = around(moves.Scene([WALL])).solve()
     assert motion.converged

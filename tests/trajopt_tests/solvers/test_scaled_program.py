@@ -65,7 +65,7 @@ def test_sizes_are_powers_of_two():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("solver", [trajopt.Ipopt(), trajopt.DenseInteriorPoint()])
+@pytest.mark.parametrize("solver", [trajopt.Ipopt(), trajopt.InteriorPoint()])
 def test_the_unit_of_length_changes_neither_optimum_nor_iterations_much(solver):
     metres, micrometres = (trajopt.solve(lifted(unit), solver) for unit in (1.0, 1e6))
     assert micrometres.converged

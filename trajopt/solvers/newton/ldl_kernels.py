@@ -2,8 +2,8 @@
 
 A pivot is a block of one or two neighbouring rows; D has these blocks on its diagonal, L is one there. Davis,
 Direct Methods for Sparse Linear Systems (2006), section 4.8, "up-looking" factorization; blocks of two: Bunch
-and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. The only file of trajopt that numba compiles: in Python these
-loops would take a thousand times as long.
+and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. In Python these loops would take a
+thousand times as long.
 
 Arguments are arrays, numbers and tuples: numba writes their types to disk, and could not read a class of this
 project again after it was renamed. `layout` is a `pivot_order.FactorLayout` as a tuple. Nor are constants of
@@ -19,15 +19,18 @@ import numba
 import numpy as np
 
 
-def _compiled(function: Callable) -> Any:
-    """Compiled at its first call, and kept beside the bytecode of this file or in numba's folder."""
+def compiled(function: Callable, fastmath: Any = False) -> Any:
+    """Compiled at its first call, and kept beside the bytecode of its file or in numba's folder.
+
+    fastmath : names of LLVM's liberties with floating-point numbers
+    """
     try:
-        return numba.njit(function, nogil=True, error_model="numpy", cache=True)
+        return numba.njit(function, nogil=True, error_model="numpy", fastmath=fastmath, cache=True)
     except RuntimeError:  # none of these folders can be written
-        return numba.njit(function, nogil=True, error_model="numpy")
+        return numba.njit(function, nogil=True, error_model="numpy", fastmath=fastmath)
 
 
-@_compiled
+@compiled
 def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.ndarray) -> None:
     """Sum entries of H and A into their slots of values (entries,), without those that have none."""
     values[:] = 0.0
@@ -38,7 +41,7 @@ def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.n
         values[slots[H.size + k]] += A[k]
 
 
-@_compiled
+@compiled
 def factorize(
     layout: tuple,
     values: np.ndarray,
@@ -119,7 +122,7 @@ def factorize(
     return positive, lifted, growth
 
 
-@_compiled
+@compiled
 def _solve_in_place(layout: tuple, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
     """x becomes (L D L')^-1 x."""
     starts, _, _, first, below, _, _ = layout
@@ -147,7 +150,7 @@ def _solve_in_place(layout: tuple, L: np.ndarray, inverse: np.ndarray, x: np.nda
             x[k + 1] -= z
 
 
-@_compiled
+@compiled
 def _subtract_product(layout: tuple, values: np.ndarray, x: np.ndarray, right: np.ndarray) -> None:
     """right becomes right - K x."""
     _, heads, own, _, _, _, _ = layout
@@ -160,7 +163,7 @@ def _subtract_product(layout: tuple, values: np.ndarray, x: np.ndarray, right: n
         right[k] -= total
 
 
-@_compiled
+@compiled
 def corrected_solution(
     layout: tuple,
     order: np.ndarray,

@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.solvers.dense.newton_step import longest
-from trajopt.solvers.dense.row_windows import RowWindows, row_windows
-from trajopt.solvers.dense.slack_program import finite_limits
+from trajopt.solvers.interior.newton_step import longest
+from trajopt.solvers.interior.slack_program import finite_limits
 from trajopt.solvers.matrices import scattered
+from trajopt.solvers.sequential.row_windows import RowWindows, row_windows
 from trajopt.solvers.solver_constants import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
 
 MISS = 1e-3  # of every limit at the beginning, at least; of the penalty, the least multiplier there

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.base.arguments import check_positive
-from trajopt.solvers.dense.centrality import CORRECTIONS
+from trajopt.solvers.interior.centrality import CORRECTIONS
 from trajopt.solvers.matrices import MatrixPlaces, dense_jacobian, scattered
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.newton.damping import FAIR, GOOD, POOR

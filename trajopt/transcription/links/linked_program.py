@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -127,6 +128,14 @@ class LinkedProgram:
             return None
         each = [(p.unknown_sizes, np.ones(p.variable_count)) for p in self.programs]
         return np.concatenate([ones if sizes is None else sizes for sizes, ones in each])
+
+    @cached_property
+    def unknown_spans(self) -> Array:
+        """First and last span of every unknown, counted on from phase to phase, (n, 2)."""
+        each = [program.unknown_spans for program in self.programs]
+        counts = [program.unknowns.nodes.span[-1] + 1 for program in self.programs]
+        before = np.cumsum(counts) - counts
+        return np.concatenate([own + first for own, first in zip(each, before, strict=True)])
 
     @property
     def weights(self) -> Array:

@@ -118,7 +118,7 @@ def test_windows_arcs_and_phases_hold_their_limits_too():
     [
         trajopt.Ipopt(),
         trajopt.Ipopt(hessian="lbfgs"),
-        trajopt.DenseInteriorPoint(),
+        trajopt.InteriorPoint(),
         trajopt.Slsqp(),
         trajopt.ConstraintGeneration(),
     ],
@@ -271,6 +271,6 @@ def test_an_integral_has_no_scale():
 
 @pytest.mark.long
 def test_the_dense_method_starts_on_more_nodes_with_the_multipliers_it_has():
-    solution = trajopt.solve(fastest(), trajopt.DenseInteriorPoint(), refine=trajopt.LimitNodes(newton=False))
+    solution = trajopt.solve(fastest(), trajopt.InteriorPoint(), refine=trajopt.LimitNodes(newton=False))
     assert any(solution.limit_points) and solution.converged and "IPOPT" not in solution.detail
     assert solution.objective == pytest.approx(trajopt.solve(fastest()).objective, rel=1e-6)

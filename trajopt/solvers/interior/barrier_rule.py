@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.newton_step import NewtonStep, Residuals
+from trajopt.solvers.interior.newton_step import NewtonStep, Residuals
 from trajopt.solvers.solver import LEAST_BARRIER
 
 # Of the other errors, where H is shifted: a parameter far below them stops steps at limits that do not bind.

@@ -1,12 +1,13 @@
-"""The dense interior-point method beside IPOPT: `python -m benchmarks.solvers.dense [--pairs N] [--write]`.
+"""`InteriorPoint` beside IPOPT: `python -m benchmarks.solvers.interior [--pairs N] [--largest N] [--write]`.
 
 The library's problems and the cases of `benchmarks.robustness` (20 intervals; N random moves of each of two
-arms, under torque limits alone and under all limits) of up to 400 unknowns and equations are solved by
-`Ipopt()` and by `DenseInteriorPoint()`, from the same start. *Same*: objectives that differ by 1e-8 relative
-at most; *better* and *worse*: other local optima of ours; *taken over*: IPOPT solved what the dense method
+arms, under torque limits alone and under all limits) of at most so many unknowns and equations are solved by
+`Ipopt()` and by `InteriorPoint()`, from the same start. *Same*: objectives that differ by 1e-8 relative
+at most; *better* and *worse*: other local optima of ours; *taken over*: IPOPT solved what the other method
 gave up, which is part of its time. The ratio is IPOPT's time over ours, geometric mean and range: processor
 time of a solve without transcription, the least of three, in turns.
 
+--largest : unknowns and equations together, 1300 if not given
 --write : put the table into docs/solving_again.md
 """
 
@@ -27,7 +28,7 @@ from problems import catalogue
 from trajopt.solvers.solver import Program, Result, Solver
 
 INTERVALS, REPEATS, SAME, LIMIT = 20, 3, 1e-8, 120.0
-LARGEST = 400  # unknowns and equations
+LARGEST = 1300  # unknowns and equations
 WHOLE_BODIES = ("gait", "gait_stride", "hop", "five_link_walker")
 
 SMALLEST = (("library, defaults", "sliding_mass", partial(catalogue.build, "sliding_mass", {})),)
@@ -56,14 +57,14 @@ def programs(pairs: int) -> Iterator[tuple[str, str, Callable[[], object]]]:
         yield group, case.name, lambda case=case: case.build(INTERVALS)
 
 
-def is_small(nlp: Program) -> bool:
-    return nlp.variable_count + np.count_nonzero(nlp.row_lower == nlp.row_upper) <= LARGEST
+def is_within(nlp: Program, largest: int) -> bool:
+    return nlp.variable_count + np.count_nonzero(nlp.row_lower == nlp.row_upper) <= largest
 
 
 def compared(nlp: Program) -> Compared:
     """Both solves, in turns."""
     solvers: tuple[Solver, Solver] = (
-        trajopt.DenseInteriorPoint(time_limit=LIMIT),
+        trajopt.InteriorPoint(time_limit=LIMIT),
         trajopt.Ipopt(time_limit=LIMIT),
     )
     seconds, results = [np.inf, np.inf], [solver.solve(nlp) for solver in solvers]
@@ -88,12 +89,12 @@ def line(group: str, rows: list[Compared]) -> str:
     )
 
 
-def table(cases: Iterable[tuple[str, str, Callable[[], object]]]) -> str:
+def table(cases: Iterable[tuple[str, str, Callable[[], object]]], largest: int) -> str:
     groups: dict[str, list[Compared]] = {}
     for group, name, build in cases:
         problem = build()
         nlp = trajopt.transcribe(problem) if isinstance(problem, trajopt.Problem) else None
-        if nlp is not None and is_small(nlp):
+        if nlp is not None and is_within(nlp, largest):
             row = compared(nlp)
             groups.setdefault(group, []).append(row)
             told = (f"{each.status.name} {each.iterations}" for each in (row.ours, row.theirs))
@@ -106,14 +107,15 @@ def table(cases: Iterable[tuple[str, str, Callable[[], object]]]) -> str:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--pairs", type=int, default=20)
+    arguments.add_argument("--largest", type=int, default=LARGEST)
     arguments.add_argument("--write", action="store_true")
     given = arguments.parse_args()
-    found = table(SMALLEST if given.smallest else programs(given.pairs))
+    found = table(SMALLEST if given.smallest else programs(given.pairs), given.largest)
     print(found)
     print(loaded_machine())
     if given.write:
         with pages(given.smallest) as docs:
-            put_between_marks(docs / "solving_again.md", "benchmarks.solvers.dense", found)
+            put_between_marks(docs / "solving_again.md", "benchmarks.solvers.interior", found)
 
 
 if __name__ == "__main__":

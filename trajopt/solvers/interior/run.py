@@ -1,15 +1,15 @@
-"""One run of the dense interior-point method: its start, its steps and how it ends."""
+"""One run of the interior-point method: its start, its steps and how it ends."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.barrier_rule import BarrierRule
-from trajopt.solvers.dense.centrality import centred
-from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
-from trajopt.solvers.dense.line_search import LineSearch
-from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals
-from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
+from trajopt.solvers.interior.barrier_rule import BarrierRule
+from trajopt.solvers.interior.centrality import centred
+from trajopt.solvers.interior.condensed_system import CondensedSystem, Shifts
+from trajopt.solvers.interior.line_search import LineSearch
+from trajopt.solvers.interior.newton_step import Direction, NewtonStep, Residuals
+from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.run import SolverSettings
@@ -18,7 +18,6 @@ from trajopt.solvers.solver_constants import (
     FEASIBILITY,
     FURTHER_ROWS,
     LITTLE,
-    MOST_STEPS,
     WARM_BARRIER,
     WARM_PUSH,
 )
@@ -26,6 +25,7 @@ from trajopt.solvers.solver_constants import (
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
 WRONG = 1e-4  # of the steepest slope: a gradient of the Lagrangian that no optimum has
+MOST_STEPS = 150  # robots on feet take up to 100, others 30
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 
 
@@ -103,24 +103,26 @@ class InteriorPointRun:
     def _known(self, start: WarmStart, least: float) -> Multipliers:
         program = self.program
         rows, low, high = multipliers_of(program.nlp, start)
-        y = np.concatenate([rows[program.rows], (high - low)[program.free[program.bounded]]])
-        z = np.maximum(-program.sign * y[program.side], least)
-        return Multipliers(y, rows[program.equations], z)
+        own = program.free[program.bounded]
+        y = np.concatenate([rows[program.rows], (high - low)[own], rows[program.equations]])
+        return Multipliers(y, np.maximum(-program.sign * y[program.side], least))
 
     def _estimate(self, slopes: Slopes) -> Multipliers:
         """z = 1, and those of the equations by least squares."""
-        program, count = self.program, len(slopes.C)
+        program, count = self.program, self.program.slack_count
         z = np.ones(program.side.size)
-        b = program.by_slack(program.sign * z)
-        if not count:
-            return Multipliers(-b, np.zeros(0), z)
-        ones = np.ones(program.slack_count)
-        system = CondensedSystem(program, np.eye(program.n), slopes, ones, 1.0, Shifts())
-        w, of_equations = system.solve(-slopes.g + program.backward(slopes, b), np.zeros(count))
-        y = program.forward(slopes, w) - b
-        if max(np.abs(y).max(initial=0.0), np.abs(of_equations).max()) > LARGEST_ESTIMATE:
-            return Multipliers(-b, np.zeros(count), z)
-        return Multipliers(y, of_equations, z)
+        y = np.zeros(program.layout.row_count)
+        y[:count] = -program.by_slack(program.sign * z)
+        if not program.equations.size:
+            return Multipliers(y, z)
+        layout, flexibility, right = program.layout, np.zeros(y.size), -y
+        flexibility[:count] = 1.0
+        right[count:] = 0.0
+        none = np.zeros(layout.H_rows.size)
+        system = CondensedSystem(layout, none, slopes.values, flexibility, Shifts(), least=1.0)
+        estimate = system.solve(-slopes.g, right)[1]
+        usable = np.abs(estimate).max(initial=0.0) <= LARGEST_ESTIMATE
+        return Multipliers(estimate if usable else y, z)
 
     def _step(self, at: Iterate, residuals: Residuals, rule: BarrierRule) -> Iterate | None:
         """The next iterate; None where no step is acceptable."""
@@ -166,11 +168,7 @@ class InteriorPointRun:
         self, newton: NewtonStep, barrier: float, step: Direction, point: Point, length: float
     ) -> Iterate:
         """The iterate at an accepted point: y goes with the unknowns, z as far as it stays positive."""
-        y, of_equations, z = newton.at.multipliers
+        y, z = newton.at.multipliers
         z, around = z + newton.lengths(step)[1] * step.dz, barrier / point.t
-        multipliers = Multipliers(
-            y + length * (step.y - y),
-            of_equations + length * (step.of_equations - of_equations),
-            np.clip(z, around / FAR, around * FAR),
-        )
+        multipliers = Multipliers(y + length * (step.y - y), np.clip(z, around / FAR, around * FAR))
         return Iterate(point, self.program.slopes(point.x), multipliers)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from small_nlps import INF, quadratic_with_rows
 
-from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
-from trajopt.solvers.dense.newton_step import NewtonStep, Residuals, longest
-from trajopt.solvers.dense.slack_program import Iterate, Multipliers, SlackProgram, Slopes
+from trajopt.solvers.interior.condensed_system import CondensedSystem, Shifts
+from trajopt.solvers.interior.newton_step import NewtonStep, Residuals, longest
+from trajopt.solvers.interior.slack_program import Iterate, Multipliers, SlackProgram
 from trajopt.solvers.monitor import Monitor
 
 
@@ -28,62 +28,63 @@ def iterate(seed=0, n=5, rows=7, equations=2):
     program = SlackProgram(monitor)
     x = rng.uniform(-0.5, 0.5, n)
     point = program.point(x, program.inside(rng.uniform(-0.5, 0.5, program.slack_count), 1e-2))
-    y, z = rng.standard_normal(program.slack_count), rng.uniform(0.1, 2.0, program.side.size)
-    multipliers = Multipliers(y, rng.standard_normal(equations), z)
-    return nlp, program, Iterate(point, program.slopes(x), multipliers)
+    y, z = rng.standard_normal(program.slack_count + equations), rng.uniform(0.1, 2.0, program.side.size)
+    return nlp, program, Iterate(point, program.slopes(x), Multipliers(y, z))
+
+
+def full_slopes(program, slopes):
+    """G (rows, n) as a matrix."""
+    layout = program.layout
+    G = np.zeros((layout.row_count, layout.n))
+    G[np.repeat(np.arange(layout.row_count), np.diff(layout.starts)), layout.columns] = slopes.values
+    return G
 
 
 def test_the_direction_solves_the_whole_linear_system_of_the_optimality_conditions():
     nlp, program, at = iterate()
     barrier, n, s, p = 0.3, program.n, program.slack_count, program.side.size
-    point, (y, of_equations, z) = at.point, at.multipliers
+    point, (y, z) = at.point, at.multipliers
     direction = NewtonStep(program, at, barrier, Shifts()).direction(barrier)
-    H = nlp.full_hessian(nlp.start, np.zeros(nlp.row_count), 1.0)
-    A = np.concatenate([at.slopes.J, np.eye(n)[program.bounded]])
-    C = at.slopes.C
-    P = np.zeros((p, s))
+    H = nlp.full_hessian(nlp.start, np.zeros(nlp.row_count), 1.0)[np.ix_(program.free, program.free)]
+    G = full_slopes(program, at.slopes)
+    m = len(G)
+    P = np.zeros((p, m))
     P[np.arange(p), program.side] = program.sign
+    of_slacks = np.eye(m)[:, :s]
     zero = np.zeros
-    q = len(C)
-    # Unknowns dx, ds, dy, d(equations), dz; the conditions of the module's docstring, line by line.
+    # Unknowns dx, ds, dy, dz; the conditions of the module's docstring, line by line.
     K = np.block(
         [
-            [H, zero((n, s)), A.T, C.T, zero((n, p))],
-            [zero((s, n)), zero((s, s)), -np.eye(s), zero((s, q)), -P.T],
-            [A, -np.eye(s), zero((s, s)), zero((s, q)), zero((s, p))],
-            [C, zero((q, s)), zero((q, s)), zero((q, q)), zero((q, p))],
-            [zero((p, n)), z[:, None] * P, zero((p, s)), zero((p, q)), np.diag(point.t)],
+            [H, zero((n, s)), G.T, zero((n, p))],
+            [zero((s, n)), zero((s, s)), -of_slacks.T, -P[:, :s].T],
+            [G, -of_slacks, zero((m, m)), zero((m, p))],
+            [zero((p, n)), z[:, None] * P[:, :s], zero((p, m)), np.diag(point.t)],
         ]
     )
     right = -np.concatenate(
-        [
-            at.slopes.g + A.T @ y + C.T @ of_equations,
-            -y - P.T @ z,
-            point.G - point.s,
-            point.c,
-            point.t * z - barrier,
-        ]
+        [at.slopes.g + G.T @ y, -y[:s] - P[:, :s].T @ z, point.apart, point.t * z - barrier]
     )
-    dx, ds, dy, d_equations, dz = np.split(np.linalg.solve(K, right), np.cumsum([n, s, s, q]))
+    dx, ds, dy, dz = np.split(np.linalg.solve(K, right), np.cumsum([n, s, m]))
     np.testing.assert_allclose(direction.dx, dx, atol=1e-10)
     np.testing.assert_allclose(direction.ds, ds, atol=1e-10)
     np.testing.assert_allclose(direction.y, y + dy, atol=1e-9)
-    np.testing.assert_allclose(direction.of_equations, of_equations + d_equations, atol=1e-9)
     np.testing.assert_allclose(direction.dz, dz, atol=1e-9)
 
 
 def test_residuals_are_those_of_the_conditions():
     _, program, at = iterate(1)
-    y, of_equations, z = at.multipliers
-    A = np.concatenate([at.slopes.J, np.eye(program.n)[program.bounded]])
+    y, z = at.multipliers
+    G, count = full_slopes(program, at.slopes), program.slack_count
     residuals = Residuals(program, at)
-    of_unknowns = at.slopes.g + A.T @ y + at.slopes.C.T @ of_equations
+    of_unknowns = at.slopes.g + G.T @ y
     np.testing.assert_allclose(residuals.of_unknowns, of_unknowns, atol=1e-12)
+    np.testing.assert_allclose(
+        residuals.of_slacks, y[:count] + program.by_slack(program.sign * z), atol=1e-14
+    )
     expected = max(
         np.abs(of_unknowns).max(),
         np.abs(residuals.of_slacks).max(),
-        np.abs(at.point.G - at.point.s).max(),
-        np.abs(at.point.c).max(),
+        np.abs(at.point.apart).max(),
         np.abs(at.point.t * z - 0.2).max(),
     )
     assert residuals.error(0.2) == pytest.approx(expected)  # multipliers this small are not scaled
@@ -91,10 +92,12 @@ def test_residuals_are_those_of_the_conditions():
 
 def without_limits(H, C, shifts):
     """The condensed system of a program whose only rows are equations."""
-    n = len(H)
-    unknowns = quadratic_with_rows(np.eye(n), np.zeros(n), np.empty((0, n)), np.empty(0), np.empty(0))
-    program = SlackProgram(Monitor(unknowns, None, None, feasibility=1e-6))
-    return CondensedSystem(program, H, Slopes(np.zeros(n), np.empty((0, n)), C), np.empty(0), 1e-2, shifts)
+    n, zeros = len(H), np.zeros(len(C))
+    nlp = quadratic_with_rows(H, np.zeros(n), C, zeros, zeros)
+    program = SlackProgram(Monitor(nlp, None, None, feasibility=1e-6))
+    x = np.zeros(n)
+    H, values = program.hessian(x, Multipliers(zeros, np.zeros(0))), program.slopes(x).values
+    return CondensedSystem(program.layout, H, values, zeros, shifts)
 
 
 @pytest.mark.parametrize("equations", [0, 2])
@@ -105,7 +108,7 @@ def test_a_hessian_that_curves_down_is_shifted_until_it_curves_up_along_the_equa
     H = H + H.T - 2.0 * np.eye(n)
     C = rng.standard_normal((equations, n))
     shifts = Shifts()
-    system = without_limits(np.tril(H), C, shifts)
+    system = without_limits(H, C, shifts)
     basis = np.linalg.svd(C)[2][equations:].T if equations else np.eye(n)
     assert np.linalg.eigvalsh(basis.T @ H @ basis).min() < 0.0
     assert system.shift is not None

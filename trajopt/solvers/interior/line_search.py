@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.centrality import CORRECTIONS
-from trajopt.solvers.dense.newton_step import Direction, NewtonStep
-from trajopt.solvers.dense.slack_program import Point
+from trajopt.solvers.interior.centrality import CORRECTIONS
+from trajopt.solvers.interior.newton_step import Direction, NewtonStep
+from trajopt.solvers.interior.slack_program import Point
 from trajopt.solvers.monitor import Refusal
 from trajopt.solvers.solver_constants import SUM_ROUNDING
 
@@ -100,11 +100,11 @@ class LineSearch:
         self, trial: Point, length: float, target: np.ndarray | float
     ) -> tuple[Point, float] | None:
         """The point after corrections of second order, for constraints that curve away from the step."""
-        apart, c, before = self.point.apart, self.point.c, trial.violation
+        apart, before = self.point.apart, trial.violation
         own = length
         for _ in range(CORRECTIONS):
-            apart, c = own * apart + trial.apart, own * c + trial.c
-            step = self.newton.direction(target, apart, c)
+            apart = own * apart + trial.apart
+            step = self.newton.direction(target, apart)
             own = self.newton.lengths(step)[0]
             found = self._trial(step, own)
             if found is None:

@@ -1,9 +1,10 @@
-"""A nonlinear program with a slack for everything that has a limit, its derivatives as dense matrices.
+"""A nonlinear program with a slack for everything that has a limit.
 
-    minimize f(x)   subject to   c(x) = 0,   G(x) - s = 0,   t = sign (s - limit) > 0 for every limit
+    minimize f(x)   subject to   G(x) - s = 0,   t = sign (s - limit) > 0 for every limit
 
-x are the unknowns that are not fixed, n of them, c the equations. G are the rows with limits and then the
-unknowns with limits; s are their slacks, of which one with two limits has two gaps t.
+x are the unknowns that are not fixed, n of them, in the order of `Bands`. G are the rows with limits, the
+unknowns with limits, and the equations; s are slacks of the first two, of which one with two limits has two
+gaps t, and the right-hand sides of the equations.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trajopt.solvers.dense.row_windows import row_windows
-from trajopt.solvers.matrices import MatrixPlaces
+from trajopt.solvers.interior.band_kernels import add_transposed, times_rows
+from trajopt.solvers.interior.newton_layout import newton_layout
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import WarmStart
@@ -21,36 +22,32 @@ from trajopt.solvers.solver_constants import BOUND_RELAXATION
 
 
 class Point(NamedTuple):
-    """x with its slacks s, all rows of the program, f(x), G(x), c(x), and the gaps t.
+    """x with its slacks s, all rows of the program, f(x) and the gaps t.
 
-    apart : G - s
-    violation : |c|_1 + |G - s|_1
+    apart : G - s, (rows,), slacks of equations being their right-hand sides
+    violation : |G - s|_1
     """
 
     x: np.ndarray
     s: np.ndarray
     rows: np.ndarray
     f: float
-    G: np.ndarray
-    c: np.ndarray
     t: np.ndarray
     apart: np.ndarray
     violation: float
 
 
 class Slopes(NamedTuple):
-    """Gradient of f, Jacobians of the rows with limits J (rows, n) and of the equations C (equations, n)."""
+    """Gradient of f, (n,), and the entries of dG/dx as `NewtonLayout` has them."""
 
     g: np.ndarray
-    J: np.ndarray
-    C: np.ndarray
+    values: np.ndarray
 
 
 class Multipliers(NamedTuple):
-    """y of G - s = 0, of the equations, and z > 0 of the gaps, with y = sum of -sign z at an optimum."""
+    """y of G - s = 0, and z > 0 of the gaps, with y = sum of -sign z at an optimum but for equations."""
 
     y: np.ndarray
-    of_equations: np.ndarray
     z: np.ndarray
 
 
@@ -72,7 +69,6 @@ def finite_limits(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.
 class SlackProgram:
     """The functions above of the program that a monitor evaluates.
 
-    windows : of the Jacobian of the rows with limits, where it has any
     side : which slack every gap belongs to;  sign : 1 at a lower limit, -1 at an upper one
     """
 
@@ -81,45 +77,30 @@ class SlackProgram:
         self.nlp = nlp = monitor.nlp
         lower, upper = np.asarray(nlp.lower), np.asarray(nlp.upper)
         row_lower, row_upper = np.asarray(nlp.row_lower), np.asarray(nlp.row_upper)
-        self.fixed = np.flatnonzero(lower == upper)
-        self.free = np.flatnonzero(lower != upper)
+        self.fixed, free = np.flatnonzero(lower == upper), np.flatnonzero(lower != upper)
         self.equations = np.flatnonzero(row_lower == row_upper)
         limited = np.isfinite(row_lower) | np.isfinite(row_upper)
         self.rows = np.flatnonzero(limited & (row_lower != row_upper))
-        self.bounded = np.flatnonzero(np.isfinite(lower[self.free]) | np.isfinite(upper[self.free]))
-        own = self.free[self.bounded]
+        own = free[np.isfinite(lower[free]) | np.isfinite(upper[free])]
+        self.layout = newton_layout(nlp, free, self.rows, own, self.equations)
+        self.free, place = self.layout.order, np.empty(lower.size, dtype=np.int64)
+        place[self.free] = np.arange(free.size)
+        self.bounded = place[own]
         low = np.concatenate([row_lower[self.rows], lower[own]])
         high = np.concatenate([row_upper[self.rows], upper[own]])
         self.side, self.sign, limit = finite_limits(low, high)
         self.limit = limit - self.sign * BOUND_RELAXATION * np.maximum(1.0, np.abs(limit))
         self.right_sides = row_lower[self.equations]
-        self.slack_count, self.n = low.size, self.free.size
+        self.slack_count, self.n = low.size, free.size
         of_bound = np.flatnonzero(self.side >= self.rows.size)
         #: gaps of lower and of upper bounds, and their unknowns among all
         self._of_lower, self._of_upper = (
             (gaps, own[self.side[gaps] - self.rows.size])
             for gaps in (of_bound[self.sign[of_bound] > 0.0], of_bound[self.sign[of_bound] < 0.0])
         )
-        self._places()
-
-    def _places(self) -> None:
-        """Compute the places of the entries of sparse derivatives in the dense matrices."""
-        nlp, n, m = self.nlp, self.n, self.nlp.row_count
-        column = np.full(nlp.variable_count, -1)
-        column[self.free] = np.arange(n)
-        row = np.full(m, -1)
-        row[self.rows] = np.arange(self.rows.size)
-        row[self.equations] = self.rows.size + np.arange(self.equations.size)
-        i, j = row[nlp.jacobian_rows], column[nlp.jacobian_columns]
-        self._jacobian = MatrixPlaces(i, j, (self.rows.size + self.equations.size, n))
-        of_limits = (i >= 0) & (i < self.rows.size) & (j >= 0)
-        self.windows = row_windows(i[of_limits], j[of_limits], (self.rows.size, n))
-        self._hessian = MatrixPlaces(column[nlp.hessian_rows], column[nlp.hessian_columns], (n, n))
 
     def whole(self, x: np.ndarray) -> np.ndarray:
         """All unknowns of the program, with the fixed ones at their values."""
-        if not self.fixed.size:
-            return x
         y = np.empty(self.nlp.variable_count)
         y[self.free], y[self.fixed] = x, np.asarray(self.nlp.lower)[self.fixed]
         return y
@@ -145,43 +126,41 @@ class SlackProgram:
 
     def point(self, x: np.ndarray, s: np.ndarray) -> Point:
         """The point at x, whose slacks of unknowns are the unknowns; raises what the monitor raises."""
-        y, count = self.whole(x), self.rows.size
+        y, count, own = self.whole(x), self.rows.size, x[self.bounded]
         rows = self.monitor.rows(y)
         f = float(self.monitor.objective(y))
-        own = x[self.bounded]
         s = np.concatenate([s[:count], own])
-        G, c = np.concatenate([rows[self.rows], own]), rows[self.equations] - self.right_sides
-        apart = G - s
-        return Point(x, s, rows, f, G, c, self.gaps(s), apart, float(np.abs(c).sum() + np.abs(apart).sum()))
+        apart = np.concatenate(
+            [rows[self.rows] - s[:count], np.zeros(own.size), rows[self.equations] - self.right_sides]
+        )
+        return Point(x, s, rows, f, self.gaps(s), apart, float(np.abs(apart).sum()))
 
     def slopes(self, x: np.ndarray) -> Slopes:
         """First derivatives at x."""
         y = self.whole(x)
-        J = self._jacobian.dense(self.monitor.jacobian(y))
-        g = np.asarray(self.monitor.gradient(y), dtype=float)
-        return Slopes(g[self.free] if self.fixed.size else g, J[: self.rows.size], J[self.rows.size :])
+        values = np.append(self.monitor.jacobian(y), 1.0)[self.layout.entries]
+        return Slopes(np.asarray(self.monitor.gradient(y), dtype=float)[self.free], values)
 
     def hessian(self, x: np.ndarray, multipliers: Multipliers) -> np.ndarray:
-        """The lower triangle of the Lagrangian's Hessian, (n, n)."""
+        """Entries of the lower triangle of the Lagrangian's Hessian, as the layout has them."""
         weights = self.row_multipliers(multipliers)
-        return self._hessian.dense(self.monitor.hessian(self.whole(x), weights, 1.0))
+        return self.monitor.hessian(self.whole(x), weights, 1.0)[self.layout.H_entries]
 
     def row_multipliers(self, multipliers: Multipliers) -> np.ndarray:
         """Multipliers of all rows of the program."""
         found = np.zeros(self.nlp.row_count)
         found[self.rows] = multipliers.y[: self.rows.size]
-        found[self.equations] = multipliers.of_equations
+        found[self.equations] = multipliers.y[self.slack_count :]
         return found
 
     def forward(self, slopes: Slopes, dx: np.ndarray) -> np.ndarray:
-        """dG/dx dx."""
-        return np.concatenate([slopes.J @ dx, dx[self.bounded]])
+        """dG/dx dx, (rows,)."""
+        return times_rows(self.layout.starts, self.layout.columns, slopes.values, dx)
 
-    def backward(self, slopes: Slopes, of_slacks: np.ndarray) -> np.ndarray:
-        """(dG/dx)' times numbers of the slacks."""
-        count = self.rows.size
-        found = of_slacks[:count] @ slopes.J
-        found[self.bounded] += of_slacks[count:]
+    def lagrangian_gradient(self, slopes: Slopes, y: np.ndarray) -> np.ndarray:
+        """grad f + (dG/dx)' y, (n,)."""
+        found = slopes.g.copy()
+        add_transposed(self.layout.starts, self.layout.columns, slopes.values, y, found)
         return found
 
     def answer(self, at: Iterate) -> WarmStart:

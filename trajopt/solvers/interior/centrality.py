@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.newton_step import Direction, NewtonStep
+from trajopt.solvers.interior.newton_step import Direction, NewtonStep
 from trajopt.solvers.solver_constants import SHARE
 
 CORRECTIONS = 2  # of a direction, or of a step
