@@ -150,8 +150,8 @@ def refined_solution(
     """x and y with (H + shift) x + G' y = of_unknowns and G x - flexibility y = of_rows.
 
     Flexible GMRES (Saad, SIAM J. Sci. Comput. 14, 1993, 461), preconditioned by the factors of a matrix with
-    a little added to the flexibility, whose inverse D is, 0 of far rows. Ends where the residual is `tol` of the right-hand sides; returns how often the
-    factors were applied and the relative residual.
+    a little added to the flexibility; D is the inverse of that sum, 0 of far rows. Ends where the residual is
+    `tol` of the right-hand sides; returns how often the factors were applied and the relative residual.
     """
     n, m, inner = of_unknowns.size, of_rows.size, band.shape[0]
     size, rest = n + m, n - inner

@@ -79,9 +79,20 @@ def newton_layout(
     spans = getattr(nlp, "unknown_spans", None)
     if spans is None or len(spans) != nlp.variable_count:
         spans = np.zeros((nlp.variable_count, 2))
-    entries = nlp.jacobian_rows, nlp.jacobian_columns, nlp.hessian_rows, nlp.hessian_columns
-    kinds = free, limited, bounded, equations
-    return read_only(_newton_layout(free.size, nlp.row_count, spans, *map(np.asarray, entries), *kinds))
+    layout = _newton_layout(
+        free.size,
+        nlp.row_count,
+        spans,
+        np.asarray(nlp.jacobian_rows),
+        np.asarray(nlp.jacobian_columns),
+        np.asarray(nlp.hessian_rows),
+        np.asarray(nlp.hessian_columns),
+        free,
+        limited,
+        bounded,
+        equations,
+    )
+    return read_only(layout)  # compiled loops know arrays that can be written as another type
 
 
 @cached_if_small
