@@ -89,6 +89,9 @@ if TYPE_CHECKING:
     from dynamics.model.shape import point_cloud as point_cloud
     from dynamics.model.shape import sphere as sphere
     from dynamics.muscles.fibres import Fibres as Fibres
+    from dynamics.muscles.joint_reactions import BodyJoint as BodyJoint
+    from dynamics.muscles.joint_reactions import JointEnd as JointEnd
+    from dynamics.muscles.joint_reactions import joint_reactions as joint_reactions
     from dynamics.muscles.muscle_paths import MusclePaths as MusclePaths
     from dynamics.muscles.muscles import Muscles as Muscles
     from dynamics.papers.safeea.christoffel_recursion import (
@@ -133,6 +136,9 @@ export_lazily(
         "load_osim": "dynamics.formats.opensim.osim_model",
         "CouplingError": "dynamics.errors",
         "OsimError": "dynamics.errors",
+        "BodyJoint": "dynamics.muscles.joint_reactions",
+        "JointEnd": "dynamics.muscles.joint_reactions",
+        "joint_reactions": "dynamics.muscles.joint_reactions",
         "MusclePaths": "dynamics.muscles.muscle_paths",
         "Muscles": "dynamics.muscles.muscles",
         "DegreesWarning": "dynamics.errors",

@@ -77,6 +77,22 @@ class MusclePaths:
         """(..., m) m/s, lengthening speeds -r v, at poses and rates (..., n)."""
         return -np.einsum("...mn,...n->...m", self.moment_arms(q), real_array(v, "v"))
 
+    def wrenches(self, q: Any, tensions: Any) -> Array:
+        """(K, links, 6) [moment; force] of tensions (K, m) N on the links, world axes and origin.
+
+        q : (K, n). A tension pulls at the points of its path and at the tangent points of its wraps.
+        """
+        q, tensions = self._poses(q)[0], real_array(tensions, "tensions")
+        if tensions.shape != (len(q), len(self.paths)):
+            raise ShapeError(
+                f"tensions have shape {tensions.shape}; ({len(q)}, {len(self.paths)}) is expected, a column "
+                f"for each of {list_names(self.names)}"
+            )
+        starts = range(0, max(len(q), 1), CHUNK)
+        found = [self._packed.wrenches(self._packed.at(part), tensions[i : i + CHUNK])
+                 for i, part in zip(starts, parts(q), strict=True)]  # fmt: skip
+        return np.concatenate(found)
+
     def as_opensim(self) -> MusclePaths:
         """The same with `stale_ends`, to compare with numbers of OpenSim 4."""
         return replace(self, stale_ends=True)

@@ -169,3 +169,11 @@ class PackedPaths:
                 slope = self.values(follower, q, 1)[1]
                 arms[:, :, self.column(follower)] += on_moving[:, :, i] @ direction * slope[:, None]
         return arms
+
+    def wrenches(self, now: PathsInPoses, tensions: Array) -> Array:
+        """(K, links, 6) [moment; force] of tensions (K, m) on the links, about the world's origin."""
+        forces = self.forces(now) * tensions[:, :, None, None]
+        found = np.zeros((len(tensions), self.tree.link_count + 1, 6))  # the last is the ground
+        pose = np.broadcast_to(np.arange(len(tensions))[:, None, None], now.links.shape)
+        np.add.at(found, (pose, now.links), np.concatenate([np.cross(now.places, forces), forces], axis=-1))
+        return found[:, :-1]

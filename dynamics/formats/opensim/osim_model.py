@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any, Literal
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -34,13 +35,14 @@ from dynamics.formats.opensim.forces import (
     muscle_names,
 )
 from dynamics.formats.opensim.functions import function_below
-from dynamics.formats.opensim.joints import OsimCoordinate, joints_of
+from dynamics.formats.opensim.joints import OsimCoordinate, OsimJointElement, joints_of
 from dynamics.formats.opensim.muscles import OnRobot, read_muscles
 from dynamics.formats.opensim.naming import OsimNames
 from dynamics.formats.opensim.older_versions import JOINTS_BESIDE_BODIES, rewrite
 from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
 from dynamics.formats.urdf_parts import Parts
 from dynamics.model.body import Body, Frame
+from dynamics.muscles.joint_reactions import BodyJoint, JointEnd, joint_reactions
 from dynamics.muscles.muscles import Muscles
 from dynamics.rigid_body_model import RigidBodyModel
 
@@ -55,6 +57,7 @@ class OsimModel:
     markers : frames of the robot;  spheres : of contact, whose centres are frames of the robot
     muscles : with their paths, where `load_osim` was asked for them; they pull on no joint of the robot
     left_out : what is no part of the robot, in words -> names
+    joints : those between bodies that move against each other, for forces in them
     """
 
     robot: RigidBodyModel | CoupledModel
@@ -64,6 +67,7 @@ class OsimModel:
     spheres: tuple[ContactSphere, ...]
     muscles: Muscles | None
     left_out: Mapping[str, tuple[str, ...]]
+    joints: tuple[BodyJoint, ...]
 
     @property
     def default_pose(self) -> np.ndarray:
@@ -74,6 +78,17 @@ class OsimModel:
     def locked(self) -> tuple[str, ...]:
         """Coordinates that the file locks, which the robot may move all the same."""
         return tuple(name for name, own in self.coordinates.items() if own.locked)
+
+    def joint_reactions(
+        self, q: Any, v: Any, a: Any, tensions: Any = None, loads: Mapping[str, Any] | None = None,
+        on: Literal["child", "parent"] = "child", axes: Literal["ground", "child", "parent"] = "ground",
+    ) -> np.ndarray:  # fmt: skip
+        """(K, joints, 6) [moment; force] that every one of `joints` exerts: `dynamics.joint_reactions`.
+
+        tensions : (K, m) N of the muscles, or None for none
+        """
+        paths = None if tensions is None or self.muscles is None else self.muscles.paths
+        return joint_reactions(self.robot, self.joints, q, v, a, paths, tensions, loads, on, axes)
 
     def __str__(self) -> str:
         lines = [
@@ -163,7 +178,19 @@ def load_osim(
     return OsimModel(
         robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
         called["marker"], spheres, read, left_out(model, {"muscles": unread} | other),
+        tuple(body_joints(joints, reading)),
     )  # fmt: skip
+
+
+def body_joints(joints: Iterable[OsimJointElement], reading: Reading) -> Iterator[BodyJoint]:
+    """The joints whose outer body is on another link than the inner one."""
+    for joint in joints:
+        ends = []
+        for body, frame in ((joint.parent, joint.on_parent), (joint.child, joint.on_child)):
+            place = reading.places[body]
+            ends.append(JointEnd(body, place.body, place.pose.rotation, place.pose.then(frame).position))
+        if ends[0].link != ends[1].link:
+            yield BodyJoint(joint.name, *ends)
 
 
 def checked_coordinates(given: Iterable[OsimCoordinate]) -> dict[str, OsimCoordinate]:
