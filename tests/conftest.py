@@ -94,11 +94,13 @@ def looks_take_a_second(monkeypatch, pass_time):
 
 @pytest.fixture
 def few_pictures(monkeypatch):
-    """Films of the command line have 5 pictures per second, each drawn as one of 25 is."""
+    """Films have 5 pictures per second unless told otherwise, each drawn as one of 25 is."""
+    import trajopt.plot
     from problems.human import plot
     from problems.moves.view import view
 
-    monkeypatch.setattr(plot, "animate", functools.partial(plot.animate, rate=5))
+    for module in (plot, trajopt.plot):
+        monkeypatch.setattr(module, "animate", functools.partial(module.animate, rate=5))
     monkeypatch.setattr(view, "FILM_RATE", 5)
 
 

@@ -51,7 +51,9 @@ def with_python():
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", with_python())
-def test_the_python_of_a_page_runs_in_order_as_a_reader_would_run_it(page, tmp_path, monkeypatch, capsys):
+def test_the_python_of_a_page_runs_in_order_as_a_reader_would_run_it(
+    page, tmp_path, monkeypatch, capsys, few_pictures
+):
     monkeypatch.chdir(tmp_path)
     names = {}
     for code in blocks(page, "python"):
