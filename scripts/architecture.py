@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.api": "verification archive parametric refinement certificates",
     "trajopt.studies": "api",
     "trajopt.report": "api plot",
+    "trajopt.adapters": "api",
     "dynamics.errors": "",
     "dynamics.arguments": "errors",
     "dynamics.model": "arguments",

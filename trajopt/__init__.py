@@ -11,6 +11,7 @@ from trajopt.base.lazy_exports import export_lazily
 from trajopt.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from trajopt import adapters as adapters
     from trajopt import library as library
     from trajopt import plot as plot
     from trajopt import report as report

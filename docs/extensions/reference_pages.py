@@ -6,7 +6,7 @@ from pathlib import Path
 
 import docstrings
 
-PACKAGES = ("trajopt", "trajopt.library", "trajopt.plot", "trajopt.report", "dynamics")
+PACKAGES = ("trajopt", "trajopt.library", "trajopt.adapters", "trajopt.plot", "trajopt.report", "dynamics")
 PROBLEMS = "problems"
 #: Rooms in the order in which a reader meets them; others follow by name.
 FIRST = ("problem", "splines", "terms", "solve", "solvers", "solution", "refinement", "phases", "model")

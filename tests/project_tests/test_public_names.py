@@ -13,8 +13,8 @@ import problems
 import trajopt
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = (trajopt, trajopt.library, trajopt.plot, trajopt.report, dynamics, problems)
-LAZY = (trajopt, trajopt.library, dynamics, problems)
+PACKAGES = (trajopt, trajopt.adapters, trajopt.library, trajopt.plot, trajopt.report, dynamics, problems)
+LAZY = (trajopt, trajopt.adapters, trajopt.library, dynamics, problems)
 
 
 def for_type_checkers(package):

@@ -1,0 +1,237 @@
+"""Functions of JAX, PyTorch and NumPy, models of MuJoCo and Pinocchio: optima of the built-in dynamics."""
+
+import builtins
+import pickle
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+
+LINK = {"a": 0.5, "mass": 1.0, "centre_of_mass": (-0.25, 0, 0), "inertia": np.diag([0, 0.02, 0.02])}
+LIMITS = {"torque": 20.0, "velocity": 8.0}
+JOINTS = ("upper", "lower")
+MJCF = """<mujoco><compiler angle="radian"/><option gravity="0 -9.81 0"/><worldbody>
+<body><joint name="upper" axis="0 0 1"/><inertial pos=".25 0 0" mass="1" diaginertia="1e-4 .02 .02"/>
+<body pos=".5 0 0"><joint name="lower" axis="0 0 1"/>
+<inertial pos=".25 0 0" mass="1" diaginertia="1e-4 .02 .02"/></body></body></worldbody></mujoco>"""
+BODY = """<link name="{0}"><inertial><origin xyz=".25 0 0"/><mass value="1"/>
+<inertia ixx="1e-4" iyy=".02" izz=".02" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+AXIS = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="{3} 0 0"/>
+<axis xyz="0 0 1"/><limit lower="-7" upper="7" effort="20" velocity="8"/></joint>"""
+URDF = (
+    '<robot name="arm"><link name="base"/>'
+    + BODY.format("first")
+    + BODY.format("second")
+    + AXIS.format("upper", "base", "first", 0)
+    + AXIS.format("lower", "first", "second", 0.5)
+    + "</robot>"
+)
+quiet_import = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+
+
+def inverse_dynamics(lib):
+    """Lagrange's equations of the arm of two links, with sines and cosines of a library."""
+
+    def inverse(q, v, a):
+        c, s = lib.cos(q[1]), lib.sin(q[1])
+        near, far = 0.25 * lib.cos(q[0]), 0.25 * lib.cos(q[0] + q[1])
+        m11, m12, m22 = 0.415 + 0.25 * c, 0.0825 + 0.125 * c, 0.0825
+        h = 0.125 * s
+        return [
+            m11 * a[0] + m12 * a[1] - h * (2 * v[0] * v[1] + v[1] ** 2) + 9.81 * (3 * near + far),
+            m12 * a[0] + m22 * a[1] + h * v[0] ** 2 + 9.81 * far,
+        ]
+
+    return inverse
+
+
+def two_links(engine):
+    if engine == "built-in":
+        limits = dynamics.JointLimits.symmetric(**LIMITS)
+        links = [{**LINK, "name": name, "limits": limits} for name in JOINTS]
+        return dynamics.from_dh(links, gravity=(0, -9.81, 0))
+    if engine == "jax":
+        import jax.numpy as jnp
+
+        return trajopt.adapters.foreign_dynamics(inverse_dynamics(jnp), JOINTS, "jax", **LIMITS)
+    if engine == "torch":
+        import torch
+
+        return trajopt.adapters.foreign_dynamics(inverse_dynamics(torch), JOINTS, "torch", **LIMITS)
+    if engine == "mujoco":
+        import mujoco
+
+        return trajopt.adapters.mujoco_dynamics(mujoco.MjModel.from_xml_string(MJCF), **LIMITS)
+    import pinocchio
+
+    model = pinocchio.buildModelFromXML(URDF)
+    model.gravity.linear = np.array([0, -9.81, 0])
+    return trajopt.adapters.pinocchio_dynamics(model)
+
+
+def move(robot, intervals=4):
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(intervals, 5, 1.0))
+    problem.start_at(q=[-1.2, 0.5], v=0.0)
+    problem.end_at(q=[0.8, -0.5], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    problem.subject_to_joint_limits()
+    return problem
+
+
+@quiet_import
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["jax", "torch", "mujoco", "pinocchio"])
+def test_another_engine_gives_the_optimum_of_the_built_in_dynamics(engine):
+    pytest.importorskip(engine)
+    ours, theirs = (trajopt.solve(move(two_links(each))) for each in ("built-in", engine))
+    assert theirs.converged
+    np.testing.assert_allclose(theirs.objective, ours.objective, rtol=1e-8)
+    np.testing.assert_allclose(theirs.q(0.4), ours.q(0.4), atol=1e-6)
+    assert theirs.verify().verdict == "PASS"
+
+
+def pendulum(q, v, a):
+    return 0.3 * a + 0.1 * v + 2.0 * np.sin(q)
+
+
+def pendulum_derivatives(q, v, a):
+    return 2.0 * np.cos(q), 0.1, 0.3
+
+
+@pytest.mark.parametrize("derivatives", [None, pendulum_derivatives])
+def test_derivatives_of_a_numpy_function_are_given_or_differences(derivatives):
+    swing = trajopt.adapters.foreign_dynamics(
+        pendulum, ["hinge"], "numpy", derivatives=derivatives, torque=9.0
+    )
+    block = pickle.loads(pickle.dumps(swing)).block(("tau",))
+    u = {name: np.array([[0.7], [-2.0]]) for name in "qva"}
+    np.testing.assert_allclose(block.partials(u)["tau", "q"][:, 0], 2.0 * np.cos(u["q"]), atol=1e-11)
+    curvature = block.curvature(u, {"tau": np.ones((2, 1))})
+    np.testing.assert_allclose(curvature["q", "q"][:, 0], -2.0 * np.sin(u["q"]), atol=1e-7)
+    tau = block.value(u)["tau"]
+    np.testing.assert_allclose(swing.forward_dynamics(u["q"], u["v"], tau), u["a"], rtol=1e-10)
+    assert swing.limits.torque_lower[0] == -9.0
+
+
+@pytest.mark.long
+def test_a_numpy_function_is_a_dynamics():
+    problem = trajopt.Problem(
+        trajopt.adapters.foreign_dynamics(pendulum, ["hinge"], "numpy", torque=9.0),
+        trajopt.Trajectory.uniform(6, 5, 1.0),
+    )
+    problem.start_at(q=[0.0], v=0.0)
+    problem.end_at(q=[1.0], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    assert trajopt.solve(problem).verify().verdict == "PASS"
+
+
+@quiet_import
+@pytest.mark.long
+@pytest.mark.parametrize("library", ["jax", "torch", "numpy"])
+def test_a_function_is_a_term(library):
+    pytest.importorskip(library)
+    power = trajopt.adapters.foreign_term(lambda tau, v: tau * v, library, name="power", unit="W")
+    with_theirs, with_ours = move(two_links("built-in")), move(two_links("built-in"))
+    with_theirs.subject_to(power, upper=8.0)
+    with_ours.subject_to(trajopt.term(lambda node: node.tau * node.v, name="power"), upper=8.0)
+    theirs, ours = trajopt.solve(with_theirs), trajopt.solve(with_ours)
+    np.testing.assert_allclose(theirs.objective, ours.objective, rtol=1e-8)
+    assert ours.objective > trajopt.solve(move(two_links("built-in"))).objective + 1e-3
+
+
+@quiet_import
+@pytest.mark.long
+@pytest.mark.parametrize("library", ["jax", "torch", "numpy"])
+def test_a_function_is_the_rates_of_a_system(library):
+    pytest.importorskip(library)
+    rates = trajopt.adapters.foreign_block(lambda x, u: [x[1], u[0]], {"x": 2, "u": 1}, library)
+    cart = trajopt.system(("x", "v"), ("push",), rates)
+    problem = trajopt.Problem(cart, trajopt.Trajectory.collocation(4, duration=(0.1, 10.0)))
+    problem.control("push", -1.0, 1.0)
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.duration)
+    assert trajopt.solve(problem).duration == pytest.approx(2.0, abs=1e-6)
+
+
+@quiet_import
+@pytest.mark.long  # imports of the libraries
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda jnp: lambda q: jnp.sin(q) if q[0] > 0 else q, "branches on a value.*jnp.where"),
+        (lambda jnp: lambda q: np.sin(q), "use jax.numpy throughout"),
+        (lambda jnp: lambda q: float(q[0]), "use jax.numpy throughout"),
+        (lambda jnp: lambda q: q.astype("float32"), "gives float32.*float64"),
+    ],
+)
+def test_mistakes_in_functions_of_jax_are_named(function, message):
+    jnp = pytest.importorskip("jax.numpy")
+    with pytest.raises(trajopt.TrajoptError, match=message):
+        trajopt.adapters.foreign_block(function(jnp), {"q": 2}, "jax")
+
+
+@quiet_import
+@pytest.mark.long  # imports of the libraries
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda torch: lambda q: q if q[0] > 0 else -q, "branches on a value.*torch.where"),
+        (lambda torch: lambda q: torch.as_tensor(q[0].item()), "no .item"),
+        (lambda torch: lambda q: torch.ones(2, 2) @ q, "mixes float64.*module.double"),
+        (lambda torch: torch.nn.Linear(2, 1), "mixes float64.*module.double"),
+        (lambda torch: lambda q: q.float(), "gives float32.*dtype=torch.float64"),
+    ],
+)
+def test_mistakes_in_functions_of_torch_are_named(function, message):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(trajopt.TrajoptError, match=message):
+        trajopt.adapters.foreign_block(function(torch), {"q": 2}, "torch")
+
+
+def test_mistakes_in_functions_of_any_library_are_named():
+    with pytest.raises(trajopt.TrajoptError, match="library = 'tensorflow': expected 'jax' or 'torch'"):
+        trajopt.adapters.foreign_term(pendulum, "tensorflow")
+    with pytest.raises(trajopt.TrajoptError, match="do not name its quantities"):
+        trajopt.adapters.foreign_term(lambda *both: both[0], "numpy")
+    with pytest.raises(trajopt.TrajoptError, match="gives 1 torques for 2 joints"):
+        trajopt.adapters.foreign_dynamics(lambda q, v, a: q[0], JOINTS, "numpy").block(("tau",))
+    with pytest.raises(trajopt.TrajoptError, match=r"computes tau alone, no wrench:upper.*foreign_term"):
+        trajopt.adapters.foreign_dynamics(pendulum, JOINTS, "numpy").block(("wrench:upper",))
+    with pytest.raises(trajopt.TrajoptError, match=r"shape \(3,\): give a number, or \(2,\)"):
+        trajopt.adapters.foreign_dynamics(pendulum, JOINTS, "numpy", torque=[1.0, 2.0, 3.0])
+    inputs = {"q": 1, "v": 1, "a": 1}
+    wrong = trajopt.adapters.foreign_block(pendulum, inputs, "numpy", derivatives=lambda q, v, a: np.eye(2))
+    with pytest.raises(trajopt.TrajoptError, match="give one matrix"):
+        wrong.partials({name: np.ones((1, 1)) for name in inputs})
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch):
+    of_python = builtins.__import__
+
+    def refuse(name, *rest, **others):
+        if name in ("jax", "torch", "mujoco", "pinocchio"):
+            raise ImportError(name)
+        return of_python(name, *rest, **others)
+
+    monkeypatch.setattr("trajopt.adapters.stacked_function.import_module", refuse)
+    for library in ("jax", "torch"):
+        with pytest.raises(trajopt.TrajoptError, match=rf"pip install 'trajopt-splines\[{library}\]'"):
+            trajopt.adapters.foreign_block(lambda q: 2 * q, {"q": 1}, library)
+    with pytest.raises(trajopt.TrajoptError, match=r"pip install 'trajopt-splines\[mujoco\]'"):
+        trajopt.adapters.mujoco_dynamics(None)
+    with pytest.raises(trajopt.TrajoptError, match=r"pip install 'trajopt-splines\[pinocchio\]'"):
+        trajopt.adapters.pinocchio_dynamics(None)
+
+
+def test_models_that_a_spline_of_joints_cannot_hold_are_refused():
+    mujoco = pytest.importorskip("mujoco")
+    free = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    with pytest.raises(trajopt.TrajoptError, match=r"7 positions for 6 velocities.*dynamics.from_mujoco"):
+        trajopt.adapters.mujoco_dynamics(free)
+    with pytest.raises(trajopt.TrajoptError, match=r"the model is a str: give mujoco.MjModel"):
+        trajopt.adapters.mujoco_dynamics("arm.xml")

@@ -1,0 +1,256 @@
+"""`foreign_block`, `foreign_term`, `foreign_dynamics`: functions of JAX, PyTorch or NumPy in problems."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import SimpleNamespace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.adapters.jax_function import JaxFunction
+from trajopt.adapters.numpy_function import NumpyFunction
+from trajopt.adapters.stacked_function import BatchedFunction, FunctionBlock, NodeFunction
+from trajopt.adapters.torch_function import TorchFunction
+from trajopt.base import arguments
+from trajopt.base.errors import EvaluationError, OptionError, ProblemError, ShapeError
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.quantities import own_term
+from trajopt.problem.systems.state_equations import limits_of
+from trajopt.terms.arithmetic import Arithmetic
+
+Library = Literal["jax", "torch", "numpy"]
+LIBRARIES: Mapping[str, Callable[..., BatchedFunction]] = {
+    "jax": JaxFunction,
+    "torch": TorchFunction,
+    "numpy": NumpyFunction,
+}
+BLOCKS_KEPT = 64  # with what their libraries have compiled
+NEWTON_STEPS = 20  # of accelerations; torques linear in them take one
+RESIDUAL = 1e-12  # of torques, relative to their size
+
+
+def foreign_block(
+    function: NodeFunction,
+    inputs: Mapping[str, int],
+    library: Library = "jax",
+    *,
+    output: str = "rates",
+    derivatives: NodeFunction | None = None,
+) -> Block:
+    """A block y = f(u_1, u_2, ...) for the rates of a system, or for `trajopt.block_term`.
+
+        def rates(x, u):
+            return jnp.array([x[1], u[0] - jnp.sin(x[0])])
+
+        pendulum = trajopt.system(
+            ("angle", "speed"), ("torque",), trajopt.adapters.foreign_block(rates, {"x": 2, "u": 1})
+        )
+
+    function : of the inputs (w_i,) at one node, in the order of `inputs` -> (m,), arrays of the library
+    inputs : quantity -> width
+    library : "jax" and "torch" give exact first and second derivatives; "numpy" those of `derivatives`, or
+        else differences of order six, and second ones by differences
+    derivatives : of "numpy": the same arguments -> one matrix (m, w_i) for each
+
+    Raises OptionError for a library that is not there, and for a function that branches on values;
+    ShapeError for what is no vector; EvaluationError for fewer digits than float64.
+    """
+    _check(function, library, derivatives)
+    names, widths = tuple(inputs), tuple(inputs.values())
+    return _made(function, names, widths, library, output, derivatives)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionTerm(Arithmetic):
+    """A term y = f(quantities of a node), f a function of a library; see `foreign_term`."""
+
+    function: NodeFunction
+    inputs: tuple[str, ...]
+    library: Library
+    derivatives: NodeFunction | None
+    name: str
+    unit: str = ""
+
+    @property
+    def quantity(self) -> str:
+        return own_term(self.name)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        widths = tuple(width_of(name) for name in self.inputs)
+        return (_made(self.function, self.inputs, widths, self.library, self.quantity, self.derivatives),)
+
+
+def foreign_term(
+    function: NodeFunction,
+    library: Library = "jax",
+    *,
+    inputs: Sequence[str] | None = None,
+    derivatives: NodeFunction | None = None,
+    name: str | None = None,
+    unit: str = "",
+) -> FunctionTerm:
+    """A term y = f(quantities of a node) to be minimized or bounded, f written with another library.
+
+        power = trajopt.adapters.foreign_term(lambda tau, v: tau * v, "jax", name="power", unit="W")
+        problem.subject_to(power, upper=40.0)
+
+    function : of quantities (w_i,) at one node -> (m,), arrays of the library
+    inputs : the quantities; None: the names of its arguments. "position:hand" and "parameter:load" are no
+        names of arguments
+    library, derivatives : as those of `foreign_block`, which says what is raised
+    """
+    _check(function, library, derivatives)
+    called = arguments.name(name or getattr(function, "__name__", "term"), "the name of a term")
+    chosen = _arguments_of(function, called) if inputs is None else tuple(inputs)
+    return FunctionTerm(function, chosen, library, derivatives, called, arguments.unit(unit, "a term"))
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionDynamics:
+    """A dynamics tau = f(q, v, a) whose f is a function of a library; see `foreign_dynamics`."""
+
+    function: NodeFunction
+    joint_names: tuple[str, ...]
+    limits: SimpleNamespace
+    library: Library = "jax"
+    derivatives: NodeFunction | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.joint_names)
+
+    @cached_property
+    def _inverse(self) -> Block:
+        found = _made(self.function, ("q", "v", "a"), (self.n,) * 3, self.library, "tau", self.derivatives)
+        if found.outputs["tau"] != self.n:
+            raise ShapeError(
+                f"the dynamics gives {found.outputs['tau']} torques for {self.n} joints: give one for each"
+            )
+        return found
+
+    def block(self, outputs: Sequence[str], loads: Sequence[str] = ()) -> Block:
+        """The block of tau. Raises ProblemError for any other quantity, and for loads."""
+        others = [name for name in outputs if name != "tau"]
+        if others or loads:
+            wanted = arguments.list_names([*others, *(f"load on {link}" for link in loads)])
+            raise ProblemError(
+                f"a dynamics of a function computes tau alone, no {wanted}: write it as a term of "
+                "q, v and a, trajopt.adapters.foreign_term"
+            )
+        return self._inverse
+
+    def forward_dynamics(
+        self, q: NDArray[np.float64], v: NDArray[np.float64], tau: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Accelerations (..., n) that need these torques, by Newton's method on f(q, v, a) = tau.
+
+        One step where torques are linear in accelerations. Raises EvaluationError where it finds none.
+        """
+        shape = np.shape(q)
+        u = {"q": np.reshape(q, (-1, self.n)), "v": np.reshape(v, (-1, self.n))}
+        wanted, a = np.reshape(tau, (-1, self.n)), np.zeros_like(u["q"])
+        for _ in range(NEWTON_STEPS):
+            gap = wanted - self._inverse.value({**u, "a": a})["tau"]
+            if np.abs(gap).max(initial=0.0) <= RESIDUAL * (1.0 + np.abs(wanted).max(initial=0.0)):
+                return a.reshape(shape)
+            slopes = self._inverse.partials({**u, "a": a})["tau", "a"]
+            a = a + np.linalg.solve(slopes, gap[..., None])[..., 0]
+        raise EvaluationError("no accelerations were found for torques: is f(q, v, a) one-to-one in a?")
+
+
+def foreign_dynamics(
+    function: NodeFunction,
+    joints: Sequence[str],
+    library: Library = "jax",
+    *,
+    derivatives: NodeFunction | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+) -> FunctionDynamics:
+    """A dynamics tau = f(q, v, a), f written with another library.
+
+        arm = trajopt.adapters.foreign_dynamics(inverse, ("shoulder", "elbow"), "torch", torque=10.0)
+        problem = trajopt.Problem(arm, trajopt.Trajectory.uniform(20))
+
+    function : of q, v, a (n,) at one node -> torques and forces of the joints (n,), arrays of the library
+    joints : names of the n joints
+    lower, upper, velocity, torque : limits in rad or m, rad/s or m/s, N m or N; a number or (n,), None: none.
+        Those of velocity and torque hold in both directions
+    library, derivatives : as those of `foreign_block`, which says what is raised
+
+    The forward simulation of `Solution.verify` solves f(q, v, a) = tau for a.
+    """
+    _check(function, library, derivatives)
+    names = tuple(arguments.name(joint, "the name of a joint") for joint in joints)
+    return FunctionDynamics(
+        function, names, limits_given(len(names), lower, upper, velocity, torque), library, derivatives
+    )
+
+
+def limits_given(
+    n: int,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+) -> SimpleNamespace:
+    """Limits of n joints as a dynamics has them, infinite where None is given; ShapeError, NotFiniteError."""
+    stated = {"q_lower": lower, "q_upper": upper, "velocity": velocity, "torque_upper": torque}
+    known = {}
+    for name, value in stated.items():
+        if value is not None:
+            array = arguments.numbers(value, f"the limit {name}")
+            if array.shape not in ((), (n,)):
+                raise ShapeError(f"the limit {name} has shape {array.shape}: give a number, or ({n},)")
+            known[name] = np.broadcast_to(array, n).copy()
+    if "torque_upper" in known:
+        known["torque_lower"] = -known["torque_upper"]
+    return limits_of(n, **known)
+
+
+@lru_cache(maxsize=BLOCKS_KEPT)
+def _made(
+    function: NodeFunction,
+    names: tuple[str, ...],
+    widths: tuple[int, ...],
+    library: Library,
+    output: str,
+    derivatives: NodeFunction | None,
+) -> FunctionBlock:
+    """The block of a function; the same one for the same arguments, so that libraries compile once."""
+    label = f"the {library} function '{getattr(function, '__name__', type(function).__name__)}'"
+    further = {} if derivatives is None else {"derivatives": derivatives}
+    batched = LIBRARIES[library](function, widths, label, **further)
+    return FunctionBlock(batched, dict(zip(names, widths, strict=True)), output)
+
+
+def _check(function: object, library: object, derivatives: object) -> None:
+    arguments.check_choice("library", library, list(LIBRARIES))  # type: ignore[arg-type]
+    if not callable(function) or isinstance(function, type):
+        raise OptionError(
+            f"the function is {arguments.short_repr(function)}: give a function of arrays (w,) at one node"
+        )
+    if derivatives is not None and library != "numpy":
+        raise OptionError(f"derivatives are given, which '{library}' computes itself: leave them out")
+
+
+def _arguments_of(function: NodeFunction, name: str) -> tuple[str, ...]:
+    """Names of the arguments of a function; OptionError where they do not list its quantities."""
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        given = ()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = tuple(each.name for each in given if each.kind in kinds and each.default is each.empty)
+    if not names or len(names) != len(list(given)):
+        raise OptionError(
+            f"the arguments of '{name}' do not name its quantities: give them, inputs=('q', 'v')"
+        )
+    return names

@@ -1,0 +1,72 @@
+"""Functions of JAX: `jax.vmap` over the nodes, `jax.jacfwd` and `jax.hessian` for derivatives, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from trajopt.adapters.stacked_function import Foreign, StackedFunction, library_of
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+
+FEWEST = 8  # nodes of a compiled call
+REMEDY = "make its constants of NumPy arrays in float64, and convert nothing to float32"
+
+
+@dataclass(frozen=True, eq=False)
+class JaxFunction(StackedFunction):
+    """A function of JAX arrays at one node, computed in float64 whatever `jax_enable_x64` says elsewhere.
+
+    XLA compiles for every number of nodes anew: nodes are padded to the next power of two.
+    """
+
+    @cached_property
+    def _compiled(self) -> tuple[Callable[..., Any], ...]:
+        """Values, Jacobians and Hessians at all nodes."""
+        jax, jnp = self._jax, self._jax.numpy
+
+        def value(z: Foreign) -> Foreign:
+            found = self.function(*jnp.split(z, self.cuts))
+            several = found if isinstance(found, list | tuple) else [found]
+            return jnp.concatenate([jnp.ravel(part) for part in several])
+
+        def hessian(z: Foreign, w: Foreign) -> Foreign:
+            return jax.hessian(lambda at: w @ value(at))(z)
+
+        return tuple(jax.jit(jax.vmap(each)) for each in (value, jax.jacfwd(value), hessian))
+
+    def value(self, z: Array) -> Array:
+        return self.checked(self._call(0, z), len(z), REMEDY)
+
+    def jacobian(self, z: Array) -> Array:
+        return self._call(1, z)
+
+    def hessian(self, z: Array, w: Array) -> Array:
+        return self._call(2, z, w)
+
+    def _call(self, which: int, *arrays: Array) -> Array:
+        jax, count = self._jax, len(arrays[0])
+        size = max(FEWEST, 1 << (count - 1).bit_length())
+        padded = [np.concatenate([each, np.repeat(each[-1:], size - count, axis=0)]) for each in arrays]
+        try:
+            with jax.enable_x64(True):
+                return np.asarray(self._compiled[which](*padded))[:count]
+        except jax.errors.TracerBoolConversionError as error:
+            raise OptionError(
+                f"{self.label} branches on a value, which JAX traces without one: write "
+                "jnp.where(condition, a, b), or jax.lax.cond"
+            ) from error
+        except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
+            raise OptionError(
+                f"{self.label} turns a traced value into one of Python or NumPy: use jax.numpy throughout, "
+                "no float(), int() or numpy functions"
+            ) from error
+
+    @cached_property
+    def _jax(self) -> ModuleType:
+        return library_of("jax", "jax", self.label)

@@ -1,0 +1,67 @@
+"""Functions of PyTorch: `torch.func.vmap` over the nodes, `jacrev` and `hessian` for derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from trajopt.adapters.stacked_function import Foreign, StackedFunction, library_of
+from trajopt.base.arrays import Array
+from trajopt.base.errors import EvaluationError, OptionError
+
+REMEDY = "make its tensors with dtype=torch.float64, and a module by module.double()"
+
+
+@dataclass(frozen=True, eq=False)
+class TorchFunction(StackedFunction):
+    """A function of float64 tensors at one node, on the processor; a `torch.nn.Module` is one, too."""
+
+    @cached_property
+    def _batched(self) -> tuple[Callable[..., Any], ...]:
+        """Values, Jacobians and Hessians at all nodes."""
+        torch, func = self._torch, self._torch.func
+        widths = list(self.widths)
+
+        def value(z: Foreign) -> Foreign:
+            found = self.function(*torch.split(z, widths))
+            several = found if isinstance(found, list | tuple) else [found]
+            return torch.cat([torch.as_tensor(part).reshape(-1) for part in several])
+
+        def hessian(z: Foreign, w: Foreign) -> Foreign:
+            return func.hessian(lambda at: w @ value(at))(z)
+
+        return tuple(func.vmap(each) for each in (value, func.jacrev(value), hessian))
+
+    def value(self, z: Array) -> Array:
+        return self.checked(self._call(0, z), len(z), REMEDY)
+
+    def jacobian(self, z: Array) -> Array:
+        return self._call(1, z)
+
+    def hessian(self, z: Array, w: Array) -> Array:
+        return self._call(2, z, w)
+
+    def _call(self, which: int, *arrays: Array) -> Array:
+        torch = self._torch
+        try:
+            found = self._batched[which](*(torch.tensor(each) for each in arrays))
+        except RuntimeError as error:
+            message = str(error)
+            if "dtype" in message or "scalar type" in message:
+                raise EvaluationError(
+                    f"{self.label} mixes float64, in which nodes come, with another type: {REMEDY}"
+                ) from error
+            if "control flow" in message or ".item()" in message:
+                raise OptionError(
+                    f"{self.label} branches on a value, or takes it out of its tensor: write "
+                    "torch.where(condition, a, b), and no .item(), float() or .numpy()"
+                ) from error
+            raise
+        return found.detach().numpy()
+
+    @cached_property
+    def _torch(self) -> ModuleType:
+        return library_of("torch", "torch", self.label)
