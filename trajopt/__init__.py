@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trajopt import library as library
     from trajopt import plot as plot
     from trajopt import report as report
+    from trajopt.adapters.layer import layer as layer
     from trajopt.api.compiled_program import CompiledProgram as CompiledProgram
     from trajopt.api.compiled_program import compile as compile
     from trajopt.api.inverse_kinematics import inverse_kinematics as inverse_kinematics

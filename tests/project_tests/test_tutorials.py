@@ -44,6 +44,16 @@ def test_forty_questions_are_answered_by_lines_that_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
+def test_planted_weights_are_found_from_motions():
+    done = run("tutorials/weights_from_motions.md")
+    for name, value in done["weights"](done["fit"].x).items():
+        assert value == pytest.approx(done["planted"][name], rel=1e-3)
+    rough = done["weights"](done["rough"].x)
+    deviations = (np.log(rough[name] / done["planted"][name]) for name in done["names"])
+    assert all(abs(each) < 4.0 * spread for each, spread in zip(deviations, done["deviation"], strict=True))
+
+
+@pytest.mark.long
 def test_the_page_on_dynamics_solves_by_hand_and_by_pinocchio():
     pytest.importorskip("pinocchio")
     done = run("own_dynamics.md")

@@ -110,9 +110,20 @@ class CompiledProgram(Generic[AnswerT]):
         """
         if solver is not None:
             check_solver(solver)
-        chosen = solver or self.solver or self.problem.solver or create()
         problem = self.problem_with(values, **inputs)
-        run = RunRecord.of(chosen, {"compiled": True, **self._together(values, inputs)})
+        return self.solve_problem(problem, start, self._together(values, inputs), solver, progress)
+
+    def solve_problem(
+        self,
+        problem: Asked,
+        start: Answer | None,
+        inputs: Mapping[str, Any],
+        solver: Solver | None = None,
+        progress: Progress = "silent",
+    ) -> AnswerT:
+        """Solve a copy of the problem that has other values of its inputs, which the run records."""
+        chosen = solver or self.solver or self.problem.solver or create()
+        run = RunRecord.of(chosen, {"compiled": True, **inputs})
         with one_blas_thread(), iteration_callback(progress) as callback, np.errstate(all="ignore"):
             nlp, point = self._program(problem, start)
             tol = getattr(chosen, "tol", None)

@@ -29,7 +29,7 @@ from trajopt.parametric.input_table import input_table, rows_for
 from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.problem.links.phases import Asked
-from trajopt.solution.solution import Answer
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.splines.curve import Curve
 from trajopt.transcription.derivative_check import STEP
 from trajopt.transcription.leaf_map import LeafMap
@@ -86,9 +86,40 @@ def sensitivity(solution: Answer, name: str) -> Sensitivity:
     rows = rows_for(asked, [input_table(asked).find(name)])
     chosen = input_table(asked, rows).find(name)
     structure = AskedStructure.of(asked, rows)
+    return _derivatives(chosen, structure, system_at(structure, solution), solution)
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownsDerivative:
+    """All unknowns of an optimum, and their derivatives by the m numbers of several inputs together.
+
+    x : (X,) as `layout` has them;  dx : (X, m);  objective : (m,)
+    """
+
+    layout: Layout
+    x: NDArray[np.float64]
+    dx: NDArray[np.float64]
+    objective: NDArray[np.float64]
+
+
+def derivative_of_unknowns(
+    solution: SolutionData, structure: AskedStructure, inputs: Sequence[Input]
+) -> UnknownsDerivative:
+    """The unknowns of a single problem's solution by inputs that the structure lets change.
+
+    Raises OptionError for a solution that is not converged or inputs without derivatives, EvaluationError
+    where the optimum has none.
+    """
+    check_converged(solution)
     system = system_at(structure, solution)
-    moved = [_change(chosen, asked, structure, system, i) for i in range(chosen.numbers(asked).size)]
-    return _derivatives(chosen, structure, system, moved, solution)
+    steps = [_step(each, structure, system, solution) for each in inputs]
+    unknowns = system.parts[0][0].unknowns
+    return UnknownsDerivative(
+        unknowns.layout,
+        unknowns.elimination.expand(system.point.y),
+        np.concatenate([step.unknowns[0] for step in steps], axis=1),
+        np.concatenate([step.objective for step in steps]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +202,23 @@ def _explicit(
     )
 
 
-def _derivatives(
-    chosen: Input, structure: AskedStructure, system: OptimalitySystem, moved: list[_Change], solution: Answer
-) -> Sensitivity:
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """Change of an optimum per unit of all m numbers of an input.
+
+    unknowns : x of every part, (x, m);  objective : (m,);  of_parts : objective of every part, (m,)
+    """
+
+    unknowns: list[Array]
+    objective: Array
+    of_parts: list[Array]
+    one_sided: tuple[str, ...]
+
+
+def _step(chosen: Input, structure: AskedStructure, system: OptimalitySystem, solution: Answer) -> _Step:
     nlp, y, parts = system.nlp, system.point.y, range(len(system.parts))
+    numbers = chosen.numbers(solution.asked)
+    moved = [_change(chosen, solution.asked, structure, system, i) for i in range(numbers.size)]
     C = [
         np.stack([each.of_part(k, lambda part: part.unknowns.elimination.c) for each in moved], axis=1)
         for k in parts
@@ -188,21 +232,35 @@ def _derivatives(
     gap = np.concatenate([rows, fixed]) - np.transpose(limits)
     dy, dmu = system.step(gradient, gap)
     objective = system.multipliers[system.active] @ gap[system.active]
-    reach = REACH * (1.0 + np.abs(chosen.numbers(solution.asked)).ravel())
+    reach = REACH * (1.0 + np.abs(numbers).ravel())
     one_sided = _one_sided(system, solution, np.concatenate([rows, fixed]), moved, (dy, dmu), reach)
-    motions = []
+    unknowns, of_parts = [], []
     for k, (part, place, _, weight) in enumerate(system.parts):
         objective = objective + weight * found[k].objective
-        along = (part.gradient(y[place]) @ dy[place] + found[k].objective) / part.objective_scale
-        dx = part.unknowns.elimination.N @ dy[place] + C[k]
-        motions.append(_of_part(chosen, part.unknowns.layout, dx, along, len(solution.parts[k].joint_names)))
-    objective = objective / nlp.objective_scale
+        along = part.gradient(y[place]) @ dy[place] + found[k].objective
+        of_parts.append(along / part.objective_scale)
+        unknowns.append(part.unknowns.elimination.N @ dy[place] + C[k])
+    return _Step(unknowns, objective / nlp.objective_scale, of_parts, one_sided)
+
+
+def _derivatives(
+    chosen: Input, structure: AskedStructure, system: OptimalitySystem, solution: Answer
+) -> Sensitivity:
+    step = _step(chosen, structure, system, solution)
+    motions = [
+        _of_part(chosen, part.unknowns.layout, dx, along, len(motion.joint_names))
+        for (part, *_), dx, along, motion in zip(
+            system.parts, step.unknowns, step.of_parts, solution.parts, strict=True
+        )
+    ]
     if structure.links is None:
-        return replace(motions[0], objective=objective, one_sided=one_sided)
+        return replace(motions[0], objective=step.objective, one_sided=step.one_sided)
     stated = {name for problem in solution.asked.parts for name in problem.parameters}
     every = {name: value for motion in motions for name, value in motion.parameters.items() if name in stated}
     duration, phases = np.sum([motion.duration for motion in motions], axis=0), tuple(motions)
-    return Sensitivity(chosen.keyword, chosen.labels, objective, duration, every, (), 0, phases, one_sided)
+    return Sensitivity(
+        chosen.keyword, chosen.labels, step.objective, duration, every, (), 0, phases, step.one_sided
+    )
 
 
 def _one_sided(
