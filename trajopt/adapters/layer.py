@@ -26,6 +26,7 @@ from trajopt.base.errors import EvaluationError, OptionError, ShapeError
 from trajopt.parametric.inputs import Input, LimitInput
 from trajopt.parametric.sensitivity import derivative_of_unknowns
 from trajopt.problem.links.phases import Phases
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.curve import Curve
 
 PLACES = tuple(np.linspace(0.0, 1.0, 21).tolist())
@@ -135,8 +136,7 @@ class Layer:
         """Outputs as arrays of JAX, for `jax.grad` and `jax.jit`, in its default precision."""
         jax = library_of("jax", "jax", "a layer of JAX")
         kind = jax.numpy.zeros(()).dtype
-        problem = self.compiled.problem
-        shapes = self._shapes(problem)
+        shapes = self._shapes()
         of_outputs = {name: jax.ShapeDtypeStruct(shapes[name], kind) for name in self.outputs}
         widths = {name: self._shape(self._input(name)) for name in inputs}
         of_jacobians = {
@@ -176,7 +176,13 @@ class Layer:
 
     @property
     def _leaves(self) -> Mapping[str, Any]:
-        return self.compiled.problem.spline_leaves  # type: ignore[union-attr]
+        return self._problem.spline_leaves
+
+    @property
+    def _problem(self) -> ProblemData:
+        problem = self.compiled.problem
+        assert isinstance(problem, ProblemData)  # `layer` refuses phases
+        return problem
 
     def _solved(self, given: Mapping[str, ArrayLike]) -> tuple[Solution, list[Input]]:
         problem, chosen = self.compiled.problem.independent_copy(), []
@@ -209,8 +215,9 @@ class Layer:
         size = each.numbers(self.compiled.problem).size
         return () if size == 1 else (size,)
 
-    def _shapes(self, problem: Foreign) -> dict[str, tuple[int, ...]]:
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of all outputs that there may be."""
+        problem = self._problem
         shapes: dict[str, tuple[int, ...]] = {"objective": (), "duration": ()}
         shapes |= {name: (each.lower.size,) for name, each in problem.parameters.items()}
         every = np.arange(problem.dynamics.n + sum(problem.extra_widths.values()))
@@ -286,11 +293,11 @@ def layer(
         raise OptionError(f"normalised times from {places.min():g} to {places.max():g}: expected 0 to 1")
     made = Layer(compiled, chosen, places, tuple(outputs), start)
     for name in made.outputs:
-        arguments.check_known("output", name, made._shapes(problem))
+        arguments.check_known("output", name, made._shapes())
     return made
 
 
-def _has_numbers(each: Input, problem: Foreign) -> bool:
+def _has_numbers(each: Input, problem: ProblemData) -> bool:
     """True for an input that is not data and that this compilation may change."""
     if isinstance(each, LimitInput) and each.unchanging.any():
         return False
