@@ -28,7 +28,7 @@ def activation_rate(
     gap = excitation - activation
     f = 0.5 * np.tanh(smoothing * gap)
     z = 0.5 + 1.5 * activation
-    return ((0.5 + f) / (rise * z) + (0.5 - f) * z / decay) * gap
+    return ((0.5 + f) / (z * rise) + (0.5 - f) * z / decay) * gap
 
 
 def check_smoothing(smoothing: float) -> float:

@@ -14,6 +14,7 @@ from problems.cli.commands.identify import identify
 from problems.cli.commands.inverse_dynamics import inverse_dynamics
 from problems.cli.commands.list_problems import list_problems
 from problems.cli.commands.move import move
+from problems.cli.commands.muscles import muscles
 from problems.cli.commands.new import new
 from problems.cli.commands.replay import replay
 from problems.cli.commands.retime import retime
@@ -39,7 +40,7 @@ def main() -> None:
     """Solve trajectory optimization problems, check the answers and draw them."""
 
 
-SOLVING = list_problems, new, show, solve, sweep, move, retime, identify, inverse_dynamics
+SOLVING = list_problems, new, show, solve, sweep, move, retime, identify, inverse_dynamics, muscles
 for command in (*SOLVING, verify, plot, compare, view, replay, warmup, completion):
     main.add_command(command)
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -34,12 +35,15 @@ class Storage:
     in_degrees: bool | None = False
 
 
-def write_storage(path: str | os.PathLike[str], table: Storage) -> None:
-    """Write one table as OpenSim reads it."""
+def write_storage(
+    path: str | os.PathLike[str], table: Storage, more: Mapping[str, object] = MappingProxyType({})
+) -> None:
+    """Write one table as OpenSim reads it; more : further entries of its header."""
     values = np.column_stack([table.time, *table.columns.values()])
     header = [
         table.name, "version=1", f"nRows={values.shape[0]}", f"nColumns={values.shape[1]}",
-        f"inDegrees={'yes' if table.in_degrees else 'no'}", "endheader",
+        f"inDegrees={'yes' if table.in_degrees else 'no'}",
+        *(f"{key}={value}" for key, value in more.items()), "endheader",
     ]  # fmt: skip
     rows = ["\t".join(format(value, DIGITS) for value in row) for row in values]
     text = "\n".join([*header, "\t".join(["time", *map(_label, table.columns)]), *rows]) + "\n"

@@ -1,1 +1,0 @@
-"""Receding horizons in closed loop with plants in MuJoCo."""

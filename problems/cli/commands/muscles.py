@@ -1,0 +1,131 @@
+"""The command `trajopt muscles`: the muscles that moved a measured motion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from problems.cli.command_errors import explained
+from problems.cli.commands.retime import REPAIR_HELP
+from problems.cli.completion import EXISTING_FILE, ResultFolder
+from problems.cli.exit_status import conclude_motion
+from problems.cli.output import Output, output_options
+
+if TYPE_CHECKING:
+    from problems.human.muscles.electromyography import Electromyography
+    from problems.human.muscles.muscle_use import MuscleUse
+
+
+@click.command()
+@click.argument("model", metavar="MODEL.osim", type=EXISTING_FILE)
+@click.argument("motion", metavar="MOTION", type=EXISTING_FILE)
+@click.argument("forces", metavar="FORCES.xml", type=EXISTING_FILE, required=False)
+@click.option("--table", type=EXISTING_FILE, help="Measured forces [default: the table that FORCES names]")
+@click.option(
+    "--cutoff", type=float, default=6.0, show_default=True, help="Hz, of the filter of coordinates; 0: none."
+)
+@click.option("--window", type=(float, float), help="s, first and last time of the answer [default: all]")
+@click.option("--tendon", type=click.Choice(["rigid", "compliant"]), default="rigid", show_default=True)
+@click.option(
+    "--reserves", type=float, default=1.0, show_default=True, help="N m or N, of ideal motors beside muscles."
+)
+@click.option(
+    "--width", type=float, default=1.0, show_default=True, help="Of active force over fibre length."
+)
+@click.option("--passive/--no-passive", default=True, show_default=True, help="Whether resting fibres pull.")
+@click.option("--emg", type=EXISTING_FILE, help="Electromyography beside the activations, .sto or .mot.")
+@click.option("--side", type=click.Choice(["r", "l"]), default="r", show_default=True, help="Leg of --emg.")
+@click.option("--repair-inertia", is_flag=True, help=REPAIR_HELP)
+@click.option(
+    "--out", type=ResultFolder(), default="muscles", show_default=True, help="Folder for the results."
+)
+@output_options("json", "quiet")
+@explained
+def muscles(
+    model: Path,
+    motion: Path,
+    forces: Path | None,
+    table: Path | None,
+    cutoff: float,
+    window: tuple[float, float] | None,
+    tendon: Literal["rigid", "compliant"],
+    reserves: float,
+    width: float,
+    passive: bool,
+    emg: Path | None,
+    side: str,
+    repair_inertia: bool,
+    out: Path,
+    output: Output,
+) -> None:
+    """The muscles that moved a measured motion, with the least squared excitations.
+
+    MOTION has coordinates of the model over time (.mot, .sto, .csv), FORCES is OpenSim's setup of external
+    loads. Writes states and controls as Moco does (muscles.sto), forces and fibre lengths (forces.sto), and
+    figures, and names joints that the muscles cannot drive and fibres beyond their curves.
+    """
+    from dynamics import load_osim
+    from problems.human.measured.external_loads import read_external_loads
+    from problems.human.measured.inverse_dynamics import joint_moments
+    from problems.human.motions.motion_file import read_motion
+    from problems.human.muscles.electromyography import read_electromyography
+    from problems.human.muscles.given_motion import muscles_of_motion
+    from problems.human.muscles.muscle_use import solve_muscles
+
+    loads = () if forces is None else read_external_loads(forces, table)
+    osim = load_osim(model, repair_inertia=repair_inertia, muscles=True)
+    measured = read_motion(motion, osim.robot.joint_names)
+    moments = joint_moments(osim, measured, loads, cutoff=cutoff or None, window=window)
+    problem = muscles_of_motion(
+        osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive
+    )
+    output.progress(f"{problem.block.m} muscles on {len(problem.coordinates)} coordinates")
+    use = solve_muscles(problem)
+    recorded = None if emg is None else read_electromyography(emg, use, side)
+    files = write_use(use, recorded, out)
+    output.answer(f"{use}\nwritten: {', '.join(map(str, files))}")
+    output.values(answer_of(use, recorded, files))
+    conclude_motion(use.solution.converged)
+
+
+def write_use(use: MuscleUse, recorded: Electromyography | None, folder: Path) -> list[Path]:
+    """Write the tables and figures of muscles into a folder, and give their paths."""
+    from problems.human.plot import muscle_curves as figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    states, forces = folder / "muscles.sto", folder / "forces.sto"
+    use.write(states)
+    use.write_forces(forces)
+    drawn = {
+        "activations.png": figures.activations(use, recorded=recorded),
+        "forces.png": figures.forces(use),
+        "fibre_lengths.png": figures.fibre_lengths(use),
+        "reserves.png": figures.reserves(use),
+    }
+    for name, figure in drawn.items():
+        figure.savefig(folder / name)
+    return [states, forces, *(folder / name for name in drawn)]
+
+
+def answer_of(use: MuscleUse, recorded: Electromyography | None, files: list[Path]) -> dict[str, Any]:
+    """The answer for programs."""
+    import numpy as np
+
+    from problems.human.muscles.electromyography import correlations
+
+    largest = [dict(zip(names, np.abs(x).max(axis=0).tolist(), strict=True)) for names, x in (
+        (use.names, use.activation), (use.names, use.force), (use.coordinates, use.reserve),
+    )]  # fmt: skip
+    return {
+        "status": use.solution.status.value,
+        "objective": use.solution.objective,
+        "iterations": use.solution.iterations,
+        "largest_activation": largest[0],
+        "largest_force": largest[1],
+        "largest_reserve": largest[2],
+        "correlation": {} if recorded is None else correlations(use, recorded),
+        "problems": list(use.problems),
+        "files": [str(file) for file in files],
+    }

@@ -1,0 +1,1 @@
+"""Muscles of people: those that moved a measured motion, their forces, and electromyography beside them."""

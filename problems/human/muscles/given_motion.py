@@ -1,0 +1,209 @@
+"""Muscles of a measured motion: activations that give its joint moments with the least squared excitations.
+
+    minimize    integral of sum e^2 + sum (reserve / strength)^2
+    subject to  a' = activation dynamics of e and a,   a(0) = e(0),   low <= e, a <= 1
+                tau_c = sum over muscles r_c F + reserve_c
+                0 = equilibrium of fibres and tendon               where tendons are compliant
+
+Paths are evaluated along the motion before the solve: nothing in it bends but activation and, with compliant
+tendons, their equilibrium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+import trajopt
+from dynamics import OsimModel
+from dynamics.muscles.activation import SMOOTHING, activation_rate, check_smoothing
+from dynamics.muscles.fibres import Fibres
+from dynamics.muscles.motion_block import EQUILIBRIUM, MISSING, MotionBlock, PathMotion
+from dynamics.muscles.muscles import Muscles
+from problems.human.measured.inverse_dynamics import JointMoments
+from trajopt.base.arguments import check_choice, check_positive, list_names
+from trajopt.base.errors import OptionError, ProblemError
+from trajopt.problem.systems.system import System
+
+Tendon = Literal["rigid", "compliant"]
+ACTIVATION, EXCITATION, RESERVE = "activation", "excitation", "reserve"
+TENDON_FORCE, TENDON_RATE = "tendon_force", "tendon_rate"
+LEAST = 0.01  # excitation and activation of a muscle that does nothing
+GUESS = 0.05
+SHORTEST_ARM = 1e-6  # m: a muscle with smaller ones does not move the coordinate
+INTERVALS_PER_SECOND = 50
+ORDER = 2  # collocation points of an interval
+STRONGEST_TENDON, FASTEST_TENDON = 5.0, 100.0  # largest isometric forces, and those per s
+FREE_RESERVE = 1e3  # N m or N, in strengths of a reserve
+
+
+@dataclass(frozen=True, eq=False)
+class GivenMotion:
+    """Muscles along a motion, and the problem that finds their activations.
+
+    coordinates : (c,) that muscles move; left_alone : coordinates of the motion that they do not
+    strength : (c,) N m or N of a reserve that costs as much as a full excitation
+    start : s, time of the motion at which the problem's own time is zero
+    """
+
+    problem: trajopt.Problem
+    block: MotionBlock
+    tendon: Tendon
+    moments: JointMoments
+    coordinates: tuple[str, ...]
+    strength: np.ndarray
+    start: float
+
+    @property
+    def fibres(self) -> Fibres:
+        """The muscles."""
+        return self.block.fibres
+
+
+def muscles_of_motion(
+    model: OsimModel,
+    moments: JointMoments,
+    *,
+    tendon: Tendon = "rigid",
+    reserves: float | Mapping[str, float] = 1.0,
+    smoothing: float = SMOOTHING,
+    width_scale: float = 1.0,
+    passive: bool = True,
+    intervals: int | None = None,
+    order: int = ORDER,
+    least: float = LEAST,
+) -> GivenMotion:
+    """The problem of the muscles that give the moments of a measured motion.
+
+    model : from `dynamics.load_osim(path, muscles=True)`;  moments : from `joint_moments`, over their times
+    reserves : N m or N, of all coordinates or of each by its name: strength of an ideal motor beside the
+        muscles, whose cost is its moment in strengths, squared
+    smoothing : b of the activation dynamics, see `dynamics.muscles.activation`; warns above 2
+    width_scale : of active force over length, 1 as De Groote; passive : whether fibres pull when they rest
+    intervals : of the mesh, 50 per second by default;  order : its collocation points each
+    least : excitation of a muscle that does nothing
+
+    Coordinates that the motion does not have, locked ones and those between ground and pelvis are left alone.
+    Raises ProblemError for a model without muscles, or whose muscles move none of the coordinates.
+    """
+    check_choice("tendon", tendon, ("rigid", "compliant"))
+    check_smoothing(smoothing)
+    muscles = model.muscles
+    if muscles is None:
+        raise ProblemError("the model has no muscles: read it with dynamics.load_osim(path, muscles=True)")
+    fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
+    paths = path_motion(model.locked, muscles, moments)
+    names = paths.coordinates
+    strength = strengths(reserves, names)
+    block = MotionBlock(fibres, tendon, paths.motion)
+    duration = float(moments.time[-1] - moments.time[0])
+    count = max(2, round(INTERVALS_PER_SECOND * duration)) if intervals is None else intervals
+    mesh = trajopt.Trajectory.collocation(intervals=count, order=order, duration=duration)
+    problem = trajopt.Problem(_system(block, muscles, smoothing), mesh, name="muscles of a motion")
+    excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
+    reserve = problem.control(
+        RESERVE, -FREE_RESERVE * strength, FREE_RESERVE * strength, guess=0.0, unit="N m or N"
+    )
+    _bound_states(problem, block, least)
+    missing = trajopt.block_term(block, output=MISSING, name="moments of muscles", unit="N m or N")
+    equations: dict[str, Any] = {"moments": missing - reserve}
+    if not block.is_rigid:
+        equations["equilibrium of fibres and tendons"] = trajopt.block_term(block, output=EQUILIBRIUM)
+    for name, equation in equations.items():
+        problem.subject_to(equation, equals=0.0, name=name)
+        # no collocation point of the first interval knows the state there, as all of them lie behind it
+        problem.subject_to(equation, equals=0.0, over="start", name=f"{name} at the start")
+    at_start = excitation - trajopt.state(ACTIVATION)
+    problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
+    problem.minimize(sum_of_squares(EXCITATION, np.ones(block.m)), name="excitations")
+    problem.minimize(sum_of_squares(RESERVE, strength), name="reserves")
+    return GivenMotion(problem, block, tendon, moments, names, strength, float(moments.time[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class MovedPaths:
+    """Paths along a motion, and the coordinates that they move."""
+
+    motion: PathMotion
+    coordinates: tuple[str, ...]
+
+
+def path_motion(locked: tuple[str, ...], muscles: Muscles, moments: JointMoments) -> MovedPaths:
+    """Lengths, speeds and arms of all muscles at the times of a motion, of the coordinates that they move.
+
+    Raises ProblemError where there are none, or fewer than six times.
+    """
+    arms = muscles.paths.moment_arms(moments.q)
+    length = muscles.paths.lengths(moments.q)
+    speed = -np.einsum("kmn,kn->km", arms, moments.v)
+    unknown = {*moments.residuals, *moments.assumed, *locked}
+    moved = [
+        i
+        for i, name in enumerate(moments.names)
+        if name not in unknown and np.abs(arms[:, :, i]).max() > SHORTEST_ARM
+    ]
+    if not moved:
+        raise ProblemError(
+            f"the muscles move none of the motion's coordinates {list_names(moments.names)}: give a model "
+            "whose muscles cross its joints, and a motion that has their coordinates"
+        )
+    time = moments.time - moments.time[0]
+    motion = PathMotion(time, length, speed, arms[:, :, moved], moments.tau[:, moved])
+    return MovedPaths(motion, tuple(moments.names[i] for i in moved))
+
+
+def strengths(reserves: float | Mapping[str, float], names: tuple[str, ...]) -> np.ndarray:
+    """(c,) the strength of every reserve; OptionError for one that is no positive number."""
+    if isinstance(reserves, Mapping):
+        unknown = [name for name in reserves if name not in names]
+        if unknown:
+            raise OptionError(
+                f"reserves has {list_names(unknown)}, which no muscle moves: there are {list_names(names)}"
+            )
+        given = [reserves.get(name, 1.0) for name in names]
+    else:
+        given = [reserves] * len(names)
+    for name, value in zip(names, given, strict=True):
+        check_positive(f"the reserve of '{name}'", value)
+    return np.array(given, dtype=float)
+
+
+def _system(block: MotionBlock, muscles: Muscles, smoothing: float) -> System:
+    """Activations, and tendon forces whose rates are controls, of all muscles."""
+    rise, decay = muscles.activation_time, muscles.deactivation_time
+
+    def rates(node: Any) -> list[Any]:
+        activation = activation_rate(node.excitation, node.activation, rise, decay, smoothing)
+        return [activation] if block.is_rigid else [activation, node.tendon_rate]
+
+    m, c = block.m, block.c
+    elastic = not block.is_rigid
+    states = {ACTIVATION: m} | ({TENDON_FORCE: m} if elastic else {})
+    controls = {EXCITATION: m, RESERVE: c} | ({TENDON_RATE: m} if elastic else {})
+    units = {ACTIVATION: "1", EXCITATION: "1"} | ({TENDON_FORCE: "1", TENDON_RATE: "1/s"} if elastic else {})
+    return trajopt.system(states, controls, rates, units=units)
+
+
+def _bound_states(problem: trajopt.Problem, block: MotionBlock, least: float) -> None:
+    """Limits of activations and tendon forces for all times, and the first guess."""
+    m = block.m
+    low, high, guess = np.full(m, least), np.ones(m), np.full(m, GUESS)
+    if not block.is_rigid:
+        problem.control(TENDON_RATE, -FASTEST_TENDON, FASTEST_TENDON, guess=0.0, unit="1/s")
+        low, high = np.append(low, np.zeros(m)), np.append(high, np.full(m, STRONGEST_TENDON))
+        guess = np.append(guess, np.full(m, GUESS))
+    problem.subject_to(trajopt.q, low, high, hold="hull", name="limits of states")
+    problem.guess(x=np.tile(guess, (2, 1)))
+
+
+def sum_of_squares(name: str, unit: np.ndarray) -> trajopt.ExpressionTerm:
+    """The sum of the squares of a control, its components in these units: one number, which costs least."""
+
+    def cost(node: Any) -> Any:
+        squares = (getattr(node, name) / unit) ** 2
+        return sum(squares[i] for i in range(unit.size))
+
+    return trajopt.ExpressionTerm(cost, f"squared {name}", unit="1")

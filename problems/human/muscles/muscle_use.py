@@ -1,0 +1,174 @@
+"""Muscles in a solved motion: activations, forces, fibres and reserves over time, and faults of them.
+
+Reserves are judged as Hicks and others (Journal of Biomechanical Engineering 137(2), 2015) recommend: below
+5 % of the largest moment of their joint.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+import trajopt
+from dynamics.muscles.fibres import Fibres, FibreState
+from dynamics.muscles.motion_block import MISSING, RATE, STATES
+from problems.human.muscles.given_motion import (
+    ACTIVATION,
+    EXCITATION,
+    RESERVE,
+    TENDON_FORCE,
+    TENDON_RATE,
+    GivenMotion,
+)
+from problems.human.opensim.storage import Storage, write_storage
+from trajopt.base.arguments import list_names
+from trajopt.base.errors import OptionError
+
+LARGE_RESERVE = 0.05  # of the largest moment of the joint
+SAMPLES_PER_NODE = 2
+SATURATED = 0.99  # activation above which a muscle is said to be fully active
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class MuscleUse:
+    """Muscles over the times (K,) s of a motion.
+
+    excitation, activation : (K, m);  force : (K, m) N, along the tendon
+    fibre : lengths, speeds and forces of the fibres
+    coordinates : (c,) names;  moment : (K, c) N m or N, wanted;  reserve : (K, c), of it not by muscles
+    arms : (K, m, c) m, 1 for a coordinate in m;  missed : (K, c), of the moments at these times by neither
+    """
+
+    solution: trajopt.Solution
+    fibres: Fibres
+    time: np.ndarray
+    excitation: np.ndarray
+    activation: np.ndarray
+    force: np.ndarray
+    fibre: FibreState
+    coordinates: tuple[str, ...]
+    moment: np.ndarray
+    reserve: np.ndarray
+    arms: np.ndarray
+    missed: np.ndarray
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(m,) of the muscles."""
+        return self.fibres.names
+
+    def of(self, muscle: str) -> int:
+        """The place of a muscle; OptionError for a name that none has."""
+        if muscle not in self.names:
+            raise OptionError(f"there is no muscle '{muscle}': there are {list_names(self.names)}")
+        return self.names.index(muscle)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences about reserves that are large and fibres beyond their curves; empty where all is well."""
+        return (*self._reserves(), *self.fibres.beyond_curves(self.fibre.normal_length, self.time))
+
+    def _reserves(self) -> Iterator[str]:
+        """Joints that the muscles cannot drive, with the time and size of the largest reserve."""
+        for i, name in enumerate(self.coordinates):
+            most = LARGE_RESERVE * np.abs(self.moment[:, i]).max()
+            size = np.abs(self.reserve[:, i])
+            if size.max() > most:
+                at = int(size.argmax())
+                yield (
+                    f"the muscles cannot give the moment of '{name}': the reserve reaches {size[at]:.3g} at "
+                    f"{self.time[at]:.4g} s, above 5 % of its largest moment, {most / LARGE_RESERVE:.3g}"
+                )
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write states and controls as OpenSim's Moco does, a .sto that `MocoTrajectory` reads."""
+        columns = {f"/forceset/{n}/activation": x for n, x in zip(self.names, self.activation.T, strict=True)}
+        states = len(columns)
+        if TENDON_FORCE in self.solution.problem.dynamics.states:  # type: ignore[attr-defined]
+            pulls = (self.force / self.fibres.max_isometric_force).T
+            columns |= {
+                f"/forceset/{n}/normalized_tendon_force": x for n, x in zip(self.names, pulls, strict=True)
+            }
+            states *= 2
+        columns |= {f"/forceset/{n}": x for n, x in zip(self.names, self.excitation.T, strict=True)}
+        columns |= {
+            f"/forceset/reserve_{n}": x for n, x in zip(self.coordinates, self.reserve.T, strict=True)
+        }
+        counts = {
+            "num_controls": len(columns) - states, "num_derivatives": 0, "num_input_controls": 0,
+            "num_multipliers": 0, "num_parameters": 0, "num_slacks": 0, "num_states": states,
+        }  # fmt: skip
+        write_storage(path, Storage("muscles of a motion", self.time, columns), counts)
+
+    def write_forces(self, path: str | os.PathLike[str]) -> None:
+        """Write forces along tendons, N, and fibre lengths, optimal lengths, as a .sto."""
+        columns = {f"{n}|tendon_force": x for n, x in zip(self.names, self.force.T, strict=True)}
+        columns |= {
+            f"{n}|normalized_fiber_length": x
+            for n, x in zip(self.names, self.fibre.normal_length.T, strict=True)
+        }
+        write_storage(path, Storage("forces of muscles", self.time, columns))
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        solution = self.solution
+        yield (
+            f"{solution.status}: objective {solution.objective:.6g}, {solution.iterations} iterations, "
+            f"{len(self.names)} muscles, {self.time[0]:.4g} to {self.time[-1]:.4g} s"
+        )
+        width = max(map(len, self.coordinates))
+        yield f"{'coordinate':<{width}}  {'largest moment':>14}  {'largest reserve':>15}"
+        for i, name in enumerate(self.coordinates):
+            moment, reserve = np.abs(self.moment[:, i]).max(), np.abs(self.reserve[:, i]).max()
+            yield f"{name:<{width}}  {moment:>14.4g}  {reserve:>15.3g}"
+        full = [n for n, a in zip(self.names, self.activation.T, strict=True) if a.max() > SATURATED]
+        if full:
+            yield f"fully active at some time: {list_names(full)}"
+        yield f"between the nodes moments are missed by at most {np.abs(self.missed).max():.2g} N m or N"
+        yield from self.problems
+
+
+def muscle_use(motion: GivenMotion, solution: trajopt.Solution) -> MuscleUse:
+    """The muscles in a solution of `motion.problem`, at the nodes of its mesh and between them."""
+    duration = solution.duration
+    count = SAMPLES_PER_NODE * len(solution.problem.trajectory.nodes.s)
+    time = np.linspace(0.0, duration, count + 1)
+
+    def curve(name: str) -> np.ndarray:
+        return np.reshape(solution.value(trajopt.state(name), time), (time.size, -1))
+
+    activation = curve(ACTIVATION)
+    states = {"t": time[:, None], STATES: activation}
+    if motion.tendon == "compliant":
+        states |= {STATES: np.hstack([activation, curve(TENDON_FORCE)]), RATE: curve(TENDON_RATE)}
+    block, fibres = motion.block, motion.fibres
+    given = block.arguments(states)
+    largest = fibres.max_isometric_force
+    force = fibres.force("rigid", *given, order=0).value if block.is_rigid else largest * given[3]
+    _, _, arms, moment = block.paths(time)
+    reserve = curve(RESERVE)
+    every = np.zeros((time.size, block.m, block.c))
+    every[:, block.muscle, block.coordinate] = arms[0]
+    return MuscleUse(
+        solution, fibres, time + motion.start, curve(EXCITATION), activation, force,
+        fibres.state(motion.tendon, *given), motion.coordinates, moment[0], reserve, every,
+        block.value(states)[MISSING] - reserve,
+    )  # fmt: skip
+
+
+def solve_muscles(motion: GivenMotion, tol: float = TOLERANCE) -> MuscleUse:
+    """The muscles of a motion with the least cost.
+
+    One solve on the mesh as it is, as a coarse one knows nothing better. For other solvers, and after adding
+    terms of your own to `motion.problem`, call `trajopt.solve` and `muscle_use`.
+    """
+    solver = trajopt.Ipopt(tol=tol)
+    return muscle_use(
+        motion, trajopt.solve(motion.problem, solver, refine=None, starts=1, coarse_to_fine=False)
+    )

@@ -1,0 +1,104 @@
+"""Figures of muscles in a motion: activations beside electromyography, forces, fibre lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dynamics.muscles.curves import LONGEST, SHORTEST
+from problems.human.muscles.electromyography import Electromyography, correlations
+from problems.human.muscles.muscle_use import MuscleUse
+from trajopt.base.palette import PALETTE
+from trajopt.plot.canvas import panels
+from trajopt.plot.style import MARK, SMALL_FONT, as_text, settings
+
+COLUMNS, HEIGHT = 3, 1.35
+SHOWN = 12  # muscles of a figure unless others are asked for
+
+
+def strongest(use: MuscleUse, count: int = SHOWN) -> tuple[str, ...]:
+    """The muscles with the largest forces in the motion, largest first."""
+    order = np.argsort(-use.force.max(axis=0))[:count]
+    return tuple(use.names[i] for i in order)
+
+
+def activations(
+    use: MuscleUse, muscles: Sequence[str] | None = None, recorded: Electromyography | None = None
+) -> Figure:
+    """Activations over time; with a recording one panel per channel, its activity in grey and r beside it.
+
+    muscles : names, those with the largest forces by default
+    """
+    if recorded is None:
+        names = strongest(use) if muscles is None else tuple(muscles)
+        figure = curves(use, names, "activation", lambda i: use.activation[:, i])
+    else:
+        figure = _beside(use, recorded)
+    for axis in figure.axes:
+        axis.set_ylim(0.0, 1.0)
+    return figure
+
+
+def forces(use: MuscleUse, muscles: Sequence[str] | None = None) -> Figure:
+    """Forces along the tendons over time, N."""
+    return curves(use, strongest(use) if muscles is None else muscles, "force (N)", lambda i: use.force[:, i])
+
+
+def fibre_lengths(use: MuscleUse, muscles: Sequence[str] | None = None) -> Figure:
+    """Lengths of fibres over time in optimal lengths, and the ends of what the curves describe."""
+    names = strongest(use) if muscles is None else muscles
+    figure = curves(use, names, "fibre length / optimal", lambda i: use.fibre.normal_length[:, i])
+    for axis in figure.axes:
+        for end in (SHORTEST, LONGEST):
+            axis.axhline(end, **MARK)
+        axis.set_ylim(0.0, 2.0)
+    return figure
+
+
+def reserves(use: MuscleUse) -> Figure:
+    """Moments of the joints over time, and what of them the muscles do not give, N m or N."""
+    with settings():
+        figure, axes = panels(use.coordinates, COLUMNS, height=HEIGHT)
+        for i, axis in enumerate(axes):
+            axis.plot(use.time, use.moment[:, i], color=PALETTE[0], label="moment")
+            axis.plot(use.time, use.reserve[:, i], color=PALETTE[1], label="reserve")
+            _name(axis, use.coordinates[i])
+        axes[0].legend()
+        figure.supylabel("N m or N", fontsize=SMALL_FONT)
+    return figure
+
+
+def curves(use: MuscleUse, names: Sequence[str], label: str, of: Callable[[int], np.ndarray]) -> Figure:
+    """One panel per muscle with a curve over time."""
+    with settings():
+        figure, axes = panels(names, COLUMNS, height=HEIGHT)
+        for name, axis in zip(names, axes, strict=True):
+            axis.plot(use.time, of(use.of(name)), color=PALETTE[0], linewidth=1.4)
+            _name(axis, name)
+        figure.supylabel(label, fontsize=SMALL_FONT)
+    return figure
+
+
+def _beside(use: MuscleUse, recorded: Electromyography) -> Figure:
+    agreed = correlations(use, recorded)
+    with settings():
+        figure, axes = panels(recorded.channels, COLUMNS, height=HEIGHT)
+        for channel, axis in zip(recorded.channels, axes, strict=True):
+            activity = recorded.at(channel, use.time)
+            axis.fill_between(use.time, 0.0, activity, color="#CCCCCC", linewidth=0.0, label="recorded")
+            for k, name in enumerate(recorded.muscles[channel]):
+                axis.plot(
+                    use.time, use.activation[:, use.of(name)], color=PALETTE[k % len(PALETTE)], linewidth=1.2,
+                    label=as_text(name),
+                )  # fmt: skip
+            _name(axis, f"{channel}, r {agreed[channel]:.2f}")
+            axis.legend(fontsize="x-small")
+        figure.supylabel("activation; recorded activity in its own unit", fontsize=SMALL_FONT)
+    return figure
+
+
+def _name(axis: Axes, name: str) -> None:
+    axis.set_title(as_text(name), loc="left")

@@ -1,0 +1,165 @@
+"""Muscles of a given motion: their moments, what they cannot do, and the files beside them."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
+
+import dynamics
+import trajopt
+from problems.cli.command_line import main
+from problems.human.measured.inverse_dynamics import joint_moments
+from problems.human.motions.motion_file import MotionTable
+from problems.human.muscles.electromyography import correlations, read_electromyography
+from problems.human.muscles.given_motion import muscles_of_motion
+from problems.human.muscles.muscle_use import solve_muscles
+from problems.human.opensim.storage import Storage, read_storage, write_storage
+from trajopt.base.errors import OptionError, ProblemError
+
+TIME = np.linspace(0.0, 2.0, 101)
+SWING = MotionTable(TIME, {"elbow": 0.5 * np.sin(3.0 * TIME)})
+
+
+def moments_of(model, motion=SWING):
+    return joint_moments(model, motion, cutoff=None)
+
+
+def used(force=150.0, **options):
+    model = dynamics.load_osim(muscled_arm(force), muscles=True)
+    settings = {"intervals": 50, "reserves": 0.1} | options
+    return solve_muscles(muscles_of_motion(model, moments_of(model), **settings))
+
+
+@pytest.fixture(scope="module")
+def use():
+    return used()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, use):
+    place = tmp_path_factory.mktemp("arm")
+    (place / "arm.osim").write_text(muscled_arm())
+    write_storage(place / "swing.mot", Storage("swing", TIME, SWING.columns))
+    channels = {"soleus": use.activation[:, 0], "flexor": 0.1 + 2.0 * use.activation[:, 0]}
+    write_storage(place / "emg.sto", Storage("recorded", use.time, channels))
+    return place
+
+
+@pytest.mark.long
+def test_muscles_give_the_moments_of_the_motion(use):
+    assert use.solution.converged
+    given = np.einsum("km,kmc->kc", use.force, use.arms)
+    assert np.abs(use.moment - given - use.reserve - use.missed).max() < 1e-9
+    largest = np.abs(use.moment).max()  # activation bends between nodes where one muscle takes over
+    assert np.sqrt(np.mean(use.missed**2)) < 0.01 * largest
+    assert np.abs(use.missed).max() < 0.1 * largest
+    assert np.abs(use.reserve).max() < 0.05 * np.abs(use.moment).max()
+    assert use.problems == ()
+    assert use.activation.min() > 0.01 - 1e-6
+    assert use.excitation.max() < 1.0 + 1e-6
+
+
+@pytest.mark.long
+def test_the_muscle_that_is_not_needed_rests(use):
+    """Where the joint asks for a large moment of one sign, the muscle of the other sign is at its least."""
+    wanted = use.moment[:, 0] / np.abs(use.moment).max()
+    flexor, extensor = (use.activation[:, use.of(name)] for name in ("flexor_r", "extensor_r"))
+    arm = use.arms[:, use.of("flexor_r"), 0]
+    assert np.all(arm > 0.0)
+    assert extensor[wanted > 0.6].max() < 0.03 < flexor[wanted > 0.6].min()
+    assert flexor[wanted < -0.6].max() < 0.03 < extensor[wanted < -0.6].min()
+
+
+@pytest.mark.long
+def test_activation_begins_as_the_excitation(use):
+    assert use.activation[0] == pytest.approx(use.excitation[0], abs=1e-6)
+
+
+@pytest.mark.long
+def test_every_guess_has_the_same_optimum_and_a_finer_mesh_nearly_the_same():
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    moments = moments_of(model)
+    found = []
+    for guess in (0.02, 0.05, 0.5):
+        motion = muscles_of_motion(model, moments, intervals=50)
+        motion.problem.guess(x=np.full((2, 2), guess))
+        found.append(solve_muscles(motion, tol=1e-9).solution.objective)
+    assert np.ptp(found) < 1e-6 * found[0]
+    fine = solve_muscles(muscles_of_motion(model, moments, intervals=100)).solution.objective
+    assert fine == pytest.approx(found[0], rel=0.01)
+
+
+@pytest.mark.long
+def test_compliant_tendons_carry_the_force_of_their_fibres():
+    use = used(tendon="compliant")
+    assert use.solution.converged
+    along = (use.fibre.active + use.fibre.passive) * use.fibre.cosine
+    assert np.abs(along - use.force).max() < 0.05 * use.force.max()
+    stretched = use.fibre.length * use.fibre.cosine
+    assert np.all(use.force > 0.0)
+    assert stretched.max() < used().fibre.length.max() + 1e-3
+
+
+@pytest.mark.long
+def test_a_motion_that_muscles_cannot_drive_is_named_with_joint_time_and_size():
+    weak = used(force=10.0)
+    assert weak.solution.converged
+    (line,) = weak.problems
+    at = int(np.abs(weak.reserve[:, 0]).argmax())
+    assert f"cannot give the moment of 'elbow': the reserve reaches {abs(weak.reserve[at, 0]):.3g}" in line
+    assert f"at {weak.time[at]:.4g} s" in line
+
+
+@pytest.mark.long
+def test_states_and_controls_are_written_as_moco_does(use, tmp_path):
+    use.write(tmp_path / "muscles.sto")
+    table = read_storage(tmp_path / "muscles.sto")
+    assert set(table.columns) == {
+        "/forceset/flexor_r/activation", "/forceset/extensor_r/activation", "/forceset/flexor_r",
+        "/forceset/extensor_r", "/forceset/reserve_elbow",
+    }  # fmt: skip
+    assert table.columns["/forceset/flexor_r"] == pytest.approx(use.excitation[:, 0], rel=1e-9)
+    header = (tmp_path / "muscles.sto").read_text().partition("endheader")[0]
+    assert "num_states=2" in header and "num_controls=3" in header
+
+
+@pytest.mark.long
+def test_electromyography_is_matched_by_names_or_as_told(use, folder):
+    with pytest.raises(ProblemError, match="of which none is a muscle of the model"):
+        read_electromyography(folder / "emg.sto", use)
+    told = read_electromyography(folder / "emg.sto", use, muscles={"flexor": "flexor_r"})
+    assert correlations(use, told)["flexor"] == pytest.approx(1.0, abs=1e-6)
+    with pytest.raises(OptionError, match=r"no column 'flexer' .did you mean 'flexor'"):
+        read_electromyography(folder / "emg.sto", use, muscles={"flexer": "flexor_r"})
+    with pytest.raises(OptionError, match="there is no muscle 'biceps'"):
+        read_electromyography(folder / "emg.sto", use, muscles={"flexor": "biceps"})
+
+
+def test_what_is_no_problem_of_muscles_is_refused(use):
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    bare = dynamics.load_osim(muscled_arm())
+    moments = moments_of(model)
+    with pytest.raises(ProblemError, match="muscles=True"):
+        muscles_of_motion(bare, moments)
+    with pytest.raises(OptionError, match="reserves has knee, which no muscle moves: there are elbow"):
+        muscles_of_motion(model, moments, reserves={"knee": 2.0})
+    with pytest.raises(OptionError, match="reserve of 'elbow'"):
+        muscles_of_motion(model, moments, reserves=0.0)
+    with pytest.warns(dynamics.MuscleWarning, match="pulses of excitation cheaper"):
+        muscles_of_motion(model, moments, smoothing=10.0)
+    with pytest.raises(OptionError, match="tendon"):
+        muscles_of_motion(model, moments, tendon="elastic")  # type: ignore[arg-type]
+
+
+@pytest.mark.long
+def test_the_command_writes_tables_and_figures(folder):
+    out = folder / "run"
+    arguments = ["muscles", str(folder / "arm.osim"), str(folder / "swing.mot"), "--cutoff", "0"]
+    run = CliRunner().invoke(main, [*arguments, "--out", str(out), "--json"], catch_exceptions=False)
+    assert run.exit_code == 0, run.output
+    answer = json.loads(run.stdout)
+    assert answer["status"] == trajopt.Status.CONVERGED.value and not answer["problems"]
+    assert all((out / name).is_file() for name in ("muscles.sto", "forces.sto", "activations.png"))
+    assert set(answer["largest_force"]) == {"flexor_r", "extensor_r"}
