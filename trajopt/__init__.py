@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from trajopt.terms.nonsmooth import absolute as absolute
     from trajopt.terms.nonsmooth import maximum as maximum
     from trajopt.terms.nonsmooth import minimum as minimum
+    from trajopt.terms.nonsmooth import norm as norm
     from trajopt.terms.term import ExpressionTerm as ExpressionTerm
     from trajopt.terms.term import Quantity as Quantity
     from trajopt.terms.term import a as a

@@ -43,7 +43,7 @@ from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, Neighbours, NodeSet, TimeWindow, WholePath
 from trajopt.splines.trajectory import Arc, Trajectory
 from trajopt.terms.arithmetic import Combination, FunctionOf, Product, Squared
-from trajopt.terms.nonsmooth import Maximum, Slacked
+from trajopt.terms.nonsmooth import Maximum, Norm, Slacked, SlackedNorm, SumOfSquares
 from trajopt.terms.scene import Capsule, Target
 from trajopt.terms.term import ComponentTerm, ExpressionTerm, Quantity, SliceTerm, StateTerm
 from trajopt.transcription.transcribe import transcribe
@@ -53,13 +53,15 @@ _KINDS = (
     *(Arc, ArcNodes, AdditionalCurve, Capsule, Closure, Collocation, Combination, Constraint, Contact, Cost),
     *(Data, Easing, FunctionOf, Ground, Instants, IntegralConstraint, LowerContinuity, Maximum, MotionEnd),
     *(Neighbours, NodeValues, Parameter, Periodicity, PiecewisePolynomial, Product, Quantity, Slack, Slacked),
-    *(SplineBasis, Squared, StateTerm, System, Target, TimeWindow, Trajectory, WholePath),
+    *(Norm, SlackedNorm, SplineBasis, Squared, StateTerm, SumOfSquares, System, Target, TimeWindow),
+    *(Trajectory, WholePath),
 )
 KINDS: Mapping[str, Any] = {kind.__name__: kind for kind in _KINDS}
 #: What annotations of fields mean; those of terms are protocols, and are met where the program is made.
 TYPES: Mapping[str, Any] = {
     **{"NDArray": np.ndarray, "Array": np.ndarray, "str": str, "bool": bool, "int": int, "Mapping": Mapping},
-    **{"float": (int, float), "tuple": tuple, "NodeSet": NodeSet, "Maximum": Maximum, "Parts": tuple},
+    **{"float": (int, float), "tuple": tuple, "NodeSet": NodeSet, "Parts": tuple},
+    **{"Maximum": Maximum, "Norm": Norm, "Kinked": (Maximum, Norm)},
 }
 #: Fields of terms, and the terms in each.
 TERMS: Mapping[str, Any] = {

@@ -14,7 +14,7 @@ import numpy as np
 AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0, "tanh": 0.0, "atan": 0.0}
 
 Operation = Callable[..., Any]
-Border = Literal["absolute value", "maximum or minimum", "comparison"]
+Border = Literal["absolute value", "maximum or minimum", "comparison", "root"]
 
 
 def evaluated(
@@ -63,6 +63,8 @@ def evaluated(
 def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]:
     """The operations of a function with a corner or a jump, and the expression whose sign changes there.
 
+    Of roots, square roots and powers between 0 and 1, the expression is what stands below the root.
+
     arguments : columns of symbols
     """
     import casadi
@@ -71,11 +73,17 @@ def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]
         **dict.fromkeys((casadi.OP_FMAX, casadi.OP_FMIN), "maximum or minimum"),
         **dict.fromkeys((casadi.OP_SIGN, casadi.OP_LT, casadi.OP_LE), "comparison"),
         casadi.OP_FABS: "absolute value",
+        casadi.OP_SQRT: "root",
     }
+    powers = (casadi.OP_POW, casadi.OP_CONSTPOW)
     found: list[tuple[Border, Any]] = []
 
-    def apply(code: int, operands: list[Any], _: float | None) -> Any:
-        if code in kinds:
+    def apply(code: int, operands: list[Any], exponent: float | None) -> Any:
+        if code == casadi.OP_HYPOT:
+            found.append(("root", operands[0] ** 2 + operands[1] ** 2))
+        elif code in powers and exponent is not None and 0.0 < exponent < 1.0:
+            found.append(("root", operands[0]))
+        elif code in kinds:
             found.append((kinds[code], operands[0] - operands[1] if len(operands) > 1 else operands[0]))
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
 

@@ -76,7 +76,7 @@ class ExpressionBlock:
     @cached_property
     def borders(self) -> list[tuple[Border, Expression]]:
         """The absolute values, maxima and comparisons among the operations, and what changes sign there."""
-        return borders(self._function, list(self._symbols.values()))
+        return [each for each in self._operations if each[0] != "root"]
 
     def with_borders(self) -> ExpressionBlock:
         """The block of all inputs in one column "u", with outputs "y", one column, and "borders"."""
@@ -84,6 +84,19 @@ class ExpressionBlock:
 
         u, y = self._inputs_and_outputs
         return ExpressionBlock({"u": u}, {"y": y, "borders": casadi.vertcat(*(x for _, x in self.borders))})
+
+    @cached_property
+    def _operations(self) -> list[tuple[Border, Expression]]:
+        return borders(self._function, list(self._symbols.values()))
+
+    def radicands(self) -> Iterator[ExpressionBlock]:
+        """Blocks of the column of all inputs, "u": "r", what stands below each root."""
+        import casadi
+
+        u = self._inputs_and_outputs[0]
+        for kind, below in self._operations:
+            if kind == "root" and casadi.depends_on(below, u):
+                yield ExpressionBlock({"u": u}, {"r": below})
 
     @cached_property
     def has_tables(self) -> bool:
@@ -297,6 +310,14 @@ def function_block(
     symbols, f = {name: symbol(name, width) for name, width in widths.items()}, getattr(casadi, function)
     columns = [*symbols.values(), *([] if constant is None else [casadi.DM(constant)])]
     return ExpressionBlock(symbols, {target: reduce(f, columns) if len(columns) > 1 else f(*columns)})
+
+
+def norm_block(base: str, width: int, slack: str, target: str) -> ExpressionBlock:
+    """(u' u / s + s) / 2 of quantities u, `base`, and s, `slack`."""
+    import casadi
+
+    u, s = symbol(base, width), symbol(slack, 1)
+    return ExpressionBlock({base: u, slack: s}, {target: 0.5 * (casadi.sumsqr(u) / s + s)})
 
 
 def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:

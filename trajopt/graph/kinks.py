@@ -53,8 +53,8 @@ def kink_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Set[str]
     """
     if not block.borders or set(block.inputs) <= fixed:
         return None
-    moves, whole = np.array([name not in fixed for name, _ in _entries(block.inputs)]), block.with_borders()
-    one, other = _pairs(np.concatenate([values[name] for name in block.inputs], axis=1), moves)
+    moves, whole = np.array([name not in fixed for name, _ in entries_of(block.inputs)]), block.with_borders()
+    one, other = pairs_of_points(np.concatenate([values[name] for name in block.inputs], axis=1), moves)
     with np.errstate(all="ignore"):
         for number, changes in enumerate((_sides(whole, one) != _sides(whole, other)).T):
             rows = np.flatnonzero(changes)
@@ -76,17 +76,20 @@ def _slopes(whole: ExpressionBlock, points: Array, output: str) -> Array:
     return whole.partials({"u": points}).get((output, "u"), np.zeros(shape))
 
 
-def _entries(widths: Mapping[str, int]) -> list[tuple[str, int]]:
+def entries_of(widths: Mapping[str, int]) -> list[tuple[str, int]]:
     """Names and components, one after the other."""
     return [(name, j) for name, width in widths.items() for j in range(width)]
 
 
-def _pairs(points: Array, moves: Array) -> tuple[Array, Array]:
-    """Points of a motion, and others with other moving inputs: of other nodes, and random ones nearby."""
+def pairs_of_points(points: Array, moves: Array, spreads: tuple[float, ...] = SPREADS) -> tuple[Array, Array]:
+    """Points of a motion, and others with other moving inputs: of other nodes, and random ones nearby.
+
+    spreads : of the random ones, relative to the largest value of an input and one
+    """
     rng = np.random.default_rng(0)
     some = points[np.unique(np.linspace(0, len(points) - 1, NODES).astype(int))]
     size = 1.0 + np.abs(points).max(axis=0)
-    others = [some[::-1], *(some + spread * size * rng.uniform(-1.0, 1.0, some.shape) for spread in SPREADS)]
+    others = [some[::-1], *(some + spread * size * rng.uniform(-1.0, 1.0, some.shape) for spread in spreads)]
     one = np.tile(some, (len(others), 1))
     return one, np.where(moves, np.concatenate(others), one)
 
@@ -100,7 +103,7 @@ def _at_border(
         same = _sides(whole, middle)[:, number, None] == _sides(whole, one)[:, number, None]
         one, other = np.where(same, middle, one), np.where(same, other, middle)
     border, one, other = one, 2.0 * one - other, 2.0 * other - one  # sides: either end may be on the border
-    columns, entries = _entries(block.inputs), _entries(block.outputs)
+    columns, entries = entries_of(block.inputs), entries_of(block.outputs)
     size_of_border = np.abs(np.where(moves, _slopes(whole, one, "borders")[:, number], 0.0))
 
     def kink(what: Literal["value", "slope"], place: Array, before: Array, after: Array) -> Kink:

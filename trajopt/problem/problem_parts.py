@@ -57,6 +57,7 @@ from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.arithmetic import Combination, FunctionOf, Product, Squared
 from trajopt.terms.block_term import BlockTerm
+from trajopt.terms.nonsmooth import Norm, SumOfSquares
 from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
 
 START_TIME = "start time"  # the parameter of a motion whose start is free
@@ -218,6 +219,10 @@ class ProblemParts:
             return [units[i] for i in components_read(term, len(units))[1]]
         if isinstance(term, FunctionOf):
             return ["" if term.function == "sqrt" else PURE] * width
+        if isinstance(term, Norm | SumOfSquares):
+            units = {*self.term_units(term.base, self.width_of_term(term.base))}
+            unit = units.pop() if len(units) == 1 else ""
+            return [power(unit, 2) if isinstance(term, SumOfSquares) else unit] * width
         if isinstance(term, Combination) and any(factor not in (1.0, -1.0) for factor, _ in term.parts):
             return [""] * width
         several = [self.term_units(part, width) for part in operands_of(term)]

@@ -1,4 +1,4 @@
-"""Terms with kinks, absolute values and maxima, and the smooth terms that stand for them in a program.
+"""Terms with kinks, absolute values, norms and maxima, and the smooth terms that stand for them in a program.
 
 `smooth_forms.py` puts these in their place.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from trajopt.base.arguments import finite_numbers, short_repr
+from trajopt.base.arguments import check_positive, finite_numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.block import Block
@@ -26,6 +26,7 @@ from trajopt.terms.arithmetic import (
     blocks_of_one_width,
     by_component,
     factor_of,
+    inner_blocks,
     written,
 )
 from trajopt.terms.term import ExpressionTerm, operands_of
@@ -66,6 +67,94 @@ class Maximum(Arithmetic):
         if self.floor is not None:
             by_component(self.floor, next(iter(widths.values())), "a maximum")
         return (*blocks, function_block("fmax", widths, self.quantity, self.floor))
+
+
+@dataclass(frozen=True)
+class Norm(Arithmetic):
+    """y = |u| = sqrt(u' u), the Euclidean length of a term `base`, (1,), which has a kink at u = 0.
+
+    smallest : below which a slack counts it as u' u / (2 smallest) + smallest / 2
+    """
+
+    base: Term
+    smallest: float
+
+    @property
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
+        return (self.base,)
+
+    @property
+    def name(self) -> str:
+        return f"norm of {self.base.name}"
+
+    @property
+    def quantity(self) -> str:
+        return own_term(self.name)
+
+    @property
+    def squared(self) -> SumOfSquares:
+        """u' u, which is smooth."""
+        return SumOfSquares(self.base)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.graph.expression import function_block
+
+        blocks, width = inner_blocks(self.base, width_of)
+        return (*blocks, function_block("norm_2", {self.base.quantity: width}, self.quantity))
+
+
+@dataclass(frozen=True)
+class SumOfSquares(Arithmetic):
+    """y = u' u, (1,), of the components of a term `base`."""
+
+    base: Term
+
+    @property
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
+        return (self.base,)
+
+    @property
+    def name(self) -> str:
+        return f"sum of squares of {self.base.name}"
+
+    @property
+    def quantity(self) -> str:
+        return own_term(self.name)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.graph.expression import function_block
+
+        blocks, width = inner_blocks(self.base, width_of)
+        return (*blocks, function_block("sumsqr", {self.base.quantity: width}, self.quantity))
+
+
+Kinked: TypeAlias = Maximum | Norm
+
+
+@dataclass(frozen=True)
+class SlackedNorm(Arithmetic):
+    """y = (u' u / s + s) / 2, the least of which over s is |u|, with a slack s, the quantity `slack`."""
+
+    exact: Norm
+    slack: str
+
+    @property
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
+        return (self.exact,)
+
+    @property
+    def name(self) -> str:
+        return self.exact.name
+
+    @property
+    def quantity(self) -> str:
+        return own_term(f"{self.name} by {self.slack}")
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.graph.expression import norm_block
+
+        blocks, width = inner_blocks(self.exact.base, width_of)
+        return (*blocks, norm_block(self.exact.base.quantity, width, self.slack, self.quantity))
 
 
 @dataclass(frozen=True)
@@ -114,6 +203,24 @@ def absolute(term: Term) -> Maximum:
     return Maximum((term, Combination(((-1.0, term),))), is_absolute=True)
 
 
+def norm(term: Term, smallest: float = 1e-6) -> Norm:
+    """|u| = sqrt(u' u), the Euclidean length of a term's components, (1,), in its unit.
+
+        problem.minimize(trajopt.norm(trajopt.tau))                              # integral of |tau| dt
+        problem.subject_to(trajopt.norm(trajopt.state("force")), upper=2.0)      # force' force <= 4
+
+    A cost is smooth for the solver at u = 0, too: |u| is the least of (u' u / s + s) / 2 over s > 0, and s
+    stands at the nodes. It may be minimized with a positive weight and bounded from above, not from below.
+
+    smallest : least s, in the term's unit. A norm above it is exact; one below counts up to half of it more
+    Raises OptionError for another object.
+    """
+    _check_pieces((term,))
+    refuse_kinks(term, "a norm")
+    check_positive("the smallest value of a norm", smallest)
+    return Norm(term, float(smallest))
+
+
 def maximum(*terms: Operand) -> Maximum:
     """max(u_i, w_i, ...), the largest of several terms and numbers, component by component, (m,).
 
@@ -143,18 +250,18 @@ def minimum(*terms: Any) -> Combination:
 
 
 def has_kinks(term: object) -> bool:
-    """True if a term contains an absolute value or a maximum."""
-    if isinstance(term, Slacked):
+    """True if a term contains an absolute value, a norm or a maximum."""
+    if isinstance(term, Slacked | SlackedNorm):
         return False
-    return isinstance(term, Maximum) or any(map(has_kinks, operands_of(term)))
+    return isinstance(term, Kinked) or any(map(has_kinks, operands_of(term)))
 
 
 def refuse_kinks(term: Term, where: str) -> None:
     """OptionError for a term with kinks where only smooth ones can be."""
     if has_kinks(term):
         raise OptionError(
-            f"'{term.name}' has kinks, which {where} cannot have: absolute values and maxima are for "
-            "`minimize` and upper bounds of `subject_to`"
+            f"'{term.name}' has kinks, which {where} cannot have: absolute values, norms and maxima are "
+            "for `minimize` and upper bounds of `subject_to`"
         )
 
 
@@ -162,7 +269,7 @@ def exact_of(term: Term) -> Term:
     """The term that a smoothed one, or one with slacks, stands for; any other term itself."""
     if isinstance(term, SmoothedTerm):
         return term.exact or term
-    if isinstance(term, Slacked):
+    if isinstance(term, Slacked | SlackedNorm):
         return term.exact
     if isinstance(term, Squared):
         base = exact_of(term.base)

@@ -3,8 +3,10 @@
     |u| <= c            becomes     -c <= u <= c
     max(u, w) <= c      becomes     u <= c and w <= c
     minimize |u|        becomes     minimize s  subject to  s >= u, s >= -u     with a slack s
+    |u|_2 <= c          becomes     u' u <= c^2
+    minimize |u|_2      becomes     minimize (u' u / s + s) / 2                 with a slack s > 0
 
-All of it is smooth, and exact: a cost that presses on s makes it equal to |u| at every node. A term that is
+All of it is smooth, and exact: a cost makes s equal to |u| at every node. A term that is
 bounded from below, or maximized, is not convex and has no such form.
 """
 
@@ -21,17 +23,19 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.term import Term
 from trajopt.terms.arithmetic import Combination, Factor, Squared, factor_of, written
-from trajopt.terms.nonsmooth import Maximum, has_kinks, refuse_kinks
+from trajopt.terms.nonsmooth import Kinked, Maximum, Norm, has_kinks, refuse_kinks
 
 MOST_PIECES = 64  # smooth ones that stand for one function: more take longer than they are worth
 
 
-def with_slacks(term: Term, weight: float, slack_of: Callable[[Maximum], Term]) -> Term:
-    """weight * term with slacks in place of all maxima; OptionError where that is not convex in them.
+def with_slacks(term: Term, weight: float, slack_of: Callable[[Kinked], Term]) -> Term:
+    """weight * term with slacks in place of all kinks; OptionError where that is not convex in them.
 
-    slack_of : the term of the slack that stands for a maximum
+    slack_of : the term with a slack that stands for a maximum or a norm
     """
-    if isinstance(term, Maximum):
+    if isinstance(term, Squared) and isinstance(term.base, Norm):
+        return term.base.squared
+    if isinstance(term, Kinked):
         if weight < 0.0:
             raise _not_convex(term, "maximized, or counted negatively")
         return slack_of(term)
@@ -61,6 +65,9 @@ def selections(term: Term) -> Iterator[tuple[Term | None, Array, str]]:
     kinks = [(factor, part) for factor, part in parts if isinstance(part, Maximum)]
     smooth = [(factor, part) for factor, part in parts if not isinstance(part, Maximum | None)]
     constant = sum((np.asarray(factor) for factor, part in parts if part is None), np.zeros(1))
+    for _, part in parts:
+        if isinstance(part, Norm):
+            raise _not_convex(part, "bounded in a sum, or from below")
     for factor, part in kinks:
         if np.any(np.asarray(factor) < 0.0):
             raise _not_convex(part, "bounded from below")
@@ -103,6 +110,6 @@ def _linear_parts(term: Term, factor: ArrayLike = 1.0) -> Iterator[tuple[Factor,
 
 def _not_convex(term: Term, how: str) -> OptionError:
     return OptionError(
-        f"'{term.name}' is {how}, which is not convex, so it has no slack: absolute values and maxima "
-        "are minimized or bounded from above (minima maximized or bounded from below)"
+        f"'{term.name}' is {how}, which is not convex, so it has no slack: absolute values, norms and "
+        "maxima are minimized or bounded from above (minima maximized or bounded from below)"
     )

@@ -30,7 +30,7 @@ from trajopt.graph.quantities import entry, term_of
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.initial_point import first_guess
-from trajopt.transcription.kink_check import warn_of_kinks
+from trajopt.transcription.kink_check import warn_of_kinks, warn_of_sharp_roots
 from trajopt.transcription.leaf_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
@@ -75,6 +75,7 @@ def check_problem(problem: ProblemData, graph: Graph | None = None) -> None:
         if isinstance(block, ExpressionBlock):
             warn_of_kinks(block, values, problem, components)
         checked.add(key[block])
+    warn_of_sharp_roots(problem, values, components)
 
 
 def check_purity(block: Block, values: Mapping[str, Array], components: Components) -> None:
@@ -147,9 +148,28 @@ def _values_at_guess(graph: Graph, z: Mapping[str, Array], components: Component
                 raise EvaluationError(
                     f"{label} is {found[name][node, component]} at the first guess, at t = "
                     f"{times[node]:.4g} s (node {node} of {count}): keep it finite there, or guess elsewhere"
+                    f"{_cause_of(block, u, (name, int(component)), int(node), components)}"
                 )
         u.update(found)
     return u
+
+
+def _cause_of(
+    block: Block, u: Mapping[str, Array], output: tuple[str, int], node: int, components: Components
+) -> str:
+    """The end of a message: inputs of a block, zero or negative at a node, of which a positive one helps."""
+    at = {name: np.array(u[name][node : node + 1], dtype=float) for name in block.inputs}
+    causes = []
+    for name, values in at.items():
+        for j in np.flatnonzero(values[0] <= 0.0):
+            moved = values.copy()
+            moved[0, j] = -values[0, j] or 1.0
+            with np.errstate(all="ignore"):
+                helped = np.isfinite(block.value(at | {name: moved})[output[0]][0, output[1]])
+            if helped:
+                causes.append(f"{entry(name, int(j), values.size, components)} = {values[0, j]:.4g}")
+    named = " and ".join(causes)
+    return f"; the guess has {named} there, where one positive value is enough" if causes else ""
 
 
 def _random_point(block: Block, values: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:

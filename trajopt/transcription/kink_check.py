@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+
+from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning, warn_user
 from trajopt.graph.any_arithmetic import Border
-from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.expression import ExpressionBlock, joined
 from trajopt.graph.kinks import Kink, kink_of
+from trajopt.graph.protocols.block import SymbolicBlock
+from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantities import entry
+from trajopt.graph.sharp_roots import sharp_root_of
 from trajopt.problem.problem import ProblemData
+from trajopt.terms.nonsmooth import exact_of
 
 ADVICE: Mapping[Border, str] = {
     "absolute value": "costs and upper bounds have trajopt.absolute(term), which is exact",
@@ -33,6 +40,46 @@ def warn_of_kinks(
     found = kink_of(block, values, given_quantities(problem))
     if found is not None:
         warn_user(_warning_of(block, found, components), KinkWarning)
+
+
+def warn_of_sharp_roots(
+    problem: ProblemData, values: Mapping[str, Array], components: Callable[[str, int], list[str]]
+) -> None:
+    """KinkWarning where a root in a cost or an upper bound turns within a small part of its range.
+
+    values : of every quantity at the nodes of a motion
+    """
+    fixed = given_quantities(problem)
+    for term in dict.fromkeys(_pressed_down(problem)):
+        every = problem.blocks_of(term)
+        blocks = [block for block in every if implements(block, SymbolicBlock)]
+        if len(blocks) < len(every):
+            continue
+        widths = {name: width for block in blocks for name, width in block.inputs.items()}
+        whole = joined(blocks, widths, {term.quantity})
+        root = sharp_root_of(whole, values, fixed) if values.keys() >= whole.inputs.keys() else None
+        if root is not None:
+            at, column, value = root.where
+            warn_user(
+                f"'{term.name}': a root turns near {entry(at, column, whole.inputs[at], components)} = "
+                f"{value:.4g}, where it is {root.least:.2g}, within a small part of its range, "
+                f"{root.usual:.2g}: solvers may take a thousand iterations. Costs and upper bounds have "
+                "trajopt.norm(term) and trajopt.absolute(term), which are exact; else smooth a root over a "
+                "tenth of its range. If the motion stays away from there, ignore "
+                "trajopt.base.errors.KinkWarning by warnings.simplefilter",
+                KinkWarning,
+            )
+
+
+def _pressed_down(problem: ProblemData) -> Iterator[Term]:
+    """Terms that are minimized or bounded from above alone, those smoothed on purpose left out."""
+    stated = [cost.term for cost in problem.costs]
+    stated += [
+        each.term
+        for each in (*problem.constraints, *problem.integrals)
+        if np.any(np.isfinite(each.upper) & ~np.isfinite(each.lower))
+    ]
+    yield from (term for term in stated if exact_of(term) is term)
 
 
 def given_quantities(problem: ProblemData) -> set[str]:

@@ -190,6 +190,8 @@ def _objective_factor(value: float, gradient: Array, curvature: Callable[[], flo
     divided by its curvature.
     """
     value, steepest = abs(value), float(np.abs(gradient).max(initial=0.0))
+    if np.isfinite(value) and not np.isfinite(steepest):
+        return 1.0  # the solver's own look at the start names the term whose slope is not finite
     if value <= AT_MINIMUM * steepest and steepest <= AT_MINIMUM * (curved := curvature()):
         known = 0.0 < curved < np.inf and (steepest > 0.0 or curved > 1.0)
         return 1.0 / curved if known else 1.0

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.terms.nonsmooth import Norm
 
 if TYPE_CHECKING:
     from trajopt.problem.constraints.slacks import Slack
@@ -69,7 +70,7 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
 def gains_of_kinks(solution: SolutionData) -> list[NDArray[np.float64]]:
     """Gain of absolute values and maxima in costs and integrals, by span as of `gains_of_limits`.
 
-    Zeros where there are none, or where the nodes of their slacks are not known.
+    Zeros where there are none, of norms, whose slacks have no rows, or where the nodes of slacks are unknown.
     """
     mesh, found, standing = confirmed_mesh_of(solution), [], []
     if mesh is not None:
@@ -85,6 +86,8 @@ def _gain_of_kink(solution: SolutionData, slack: Slack, chosen: NDArray, edges: 
     """Gain of one maximum, (spans,); chosen: (nodes,), at which its slacks stand."""
     lengths, multipliers = np.diff(edges), solution.multipliers.get(slack.name)
     maximum, total = slack.maximum, np.zeros(edges.size - 1)
+    if isinstance(maximum, Norm):
+        return total
     floors = () if maximum.floor is None else (np.asarray(maximum.floor),)
     count = len(maximum.pieces) + len(floors)
     if multipliers is None or multipliers.shape[0] != count * chosen.sum():

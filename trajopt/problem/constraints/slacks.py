@@ -23,7 +23,7 @@ from trajopt.problem.input_checks import bounds_or_value
 from trajopt.problem.term_checks import label_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
-from trajopt.terms.nonsmooth import Maximum, Slacked, has_kinks
+from trajopt.terms.nonsmooth import Kinked, Maximum, Norm, Slacked, SlackedNorm, has_kinks
 from trajopt.terms.smooth_forms import selections, with_slacks
 
 if TYPE_CHECKING:
@@ -32,18 +32,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Slack:
-    """Values s with s >= every piece of a maximum, at the nodes with weight in a part of the motion.
+    """Values s with s >= every piece of a maximum, or those of a norm, at the nodes with weight in a part.
 
     name : of the additional curve whose values at these nodes they are
     """
 
     name: str
-    maximum: Maximum
+    maximum: Kinked
     over: NodeSet
 
     @property
     def rows(self) -> Iterator[tuple[Any, NDArray[np.float64] | float]]:
         """Terms and their lower bounds: s - piece >= 0, s >= floor."""
+        if isinstance(self.maximum, Norm):  # whose slack has a bound alone
+            return
         slack = terms.extra(self.name)
         for piece in self.maximum.pieces:
             yield slack - piece, 0.0
@@ -87,6 +89,11 @@ def smooth_bounds(
             yield -piece, None if high is None else -np.asarray(high), None if low is None else -low, name
         return
     bound = numbers(upper, f"a bound of '{label}'")
+    if isinstance(term, Norm):
+        if np.any(bound < 0.0):
+            raise InfeasibleBoundsError(f"'{label}' is at least 0, which is above its upper bound {bound}")
+        yield term.squared, None, bound**2, label
+        return
     if isinstance(term, Maximum) and term.is_absolute:
         yield term.pieces[0], -bound, bound, label
         return
@@ -106,33 +113,44 @@ def _check_one_side(
     if equals is not None or (lower is not None and upper is not None):
         raise OptionError(
             f"'{label}' has kinks, so that it is convex: bound it from one side only, above for absolute "
-            "values and maxima"
+            "values, norms and maxima"
         )
     if lower is None and upper is None:
         raise OptionError(f"'{label}' has no bound: give upper, or lower for what is to stay above it")
 
 
-def _curve_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
-    """The slack of a maximum at the nodes of a part of the motion, made on first use."""
-    name = f"slack of {maximum.name}" if over == PATH else f"slack of {maximum.name} over {over}"
-    width = problem.width_of_term(maximum)
+def _curve_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
+    """A term with the slack of a maximum or norm at the nodes of a part of the motion, made on first use."""
+    name = f"slack of {kinked.name}" if over == PATH else f"slack of {kinked.name} over {over}"
     if name not in problem.slacks:
-        free = np.full(width, np.inf)
-        curve = AdditionalCurve(name, -free, free, np.ones(width), pieces=NodeValues())
+        lower, upper = _bounds_of_slack(kinked, problem.width_of_term(kinked))
+        curve = AdditionalCurve(name, lower, upper, np.ones(lower.size), pieces=NodeValues())
         problem.extras = with_curve(problem.extras, curve)
-        problem.slacks[name] = Slack(name, maximum, over)
-    return Slacked(maximum, terms.extra(name).quantity)
+        problem.slacks[name] = Slack(name, kinked, over)
+    return _with_slack(kinked, terms.extra(name).quantity)
 
 
-def _value_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
-    """The slack of a maximum at one node: a parameter, with its inequalities as constraints."""
-    name, width = f"slack of {maximum.name} at {over}", problem.width_of_term(maximum)
+def _value_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
+    """A term with the slack of a maximum or norm at one node: a parameter, with its inequalities as rows."""
+    name = f"slack of {kinked.name} at {over}"
     if name not in problem.parameters:
-        free = np.full(width, np.inf)
-        lower = -free if maximum.floor is None else np.broadcast_to(np.asarray(maximum.floor), (width,))
+        lower, free = _bounds_of_slack(kinked, problem.width_of_term(kinked))
+        pieces: tuple[Term, ...] = ()
+        if isinstance(kinked, Maximum):
+            pieces = kinked.pieces
+            lower = lower if kinked.floor is None else np.broadcast_to(np.asarray(kinked.floor), lower.shape)
         problem.parameters[name] = Parameter(name, lower, free, np.maximum(lower, 1.0), is_slack=True)
-        for i, piece in enumerate(maximum.pieces):
+        for i, piece in enumerate(pieces):
             gap = terms.parameter(name) - piece
-            label = f"{name}, {i + 1} of {len(maximum.pieces)}"
-            problem.constraints.append(Constraint(gap, np.zeros(width), free, over, label))
-    return Slacked(maximum, terms.parameter(name).quantity)
+            label = f"{name}, {i + 1} of {len(pieces)}"
+            problem.constraints.append(Constraint(gap, np.zeros(lower.size), free, over, label))
+    return _with_slack(kinked, terms.parameter(name).quantity)
+
+
+def _bounds_of_slack(kinked: Kinked, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    free = np.full(width, np.inf)
+    return (np.array([kinked.smallest]) if isinstance(kinked, Norm) else -free), free
+
+
+def _with_slack(kinked: Kinked, slack: str) -> Slacked | SlackedNorm:
+    return SlackedNorm(kinked, slack) if isinstance(kinked, Norm) else Slacked(kinked, slack)

@@ -1,0 +1,85 @@
+"""Roots of traced terms that turn within a small part of their range: sqrt(u' u + e) with a small e.
+
+Along a line through the least value of a root y = sqrt(r) such a root is a V: it rises on both sides, within
+a small part of the way to another point, as steeply as on the whole way. A solver then sees a corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.kinks import entries_of, pairs_of_points
+
+STEPS = 20  # of Newton's method to the least value of a root
+SPREADS = (0.1, 0.5)  # of the points beside a motion, as of kinks
+PART = 0.05  # of the way between two points
+PARTS = 20  # looked at on the way, for the largest value
+STARTS = 24  # of Newton's method
+FLAT = 1e-9  # of the largest curvature: directions without one are left alone
+STEEP = 0.5  # of the mean slope of the way, which a root with a corner has in its first part
+
+
+@dataclass(frozen=True)
+class SharpRoot:
+    """A root that turns: its least and a usual value, and where: an input, its component and its value."""
+
+    least: float
+    usual: float
+    where: tuple[str, int, float]
+
+
+def sharp_root_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Set[str]) -> SharpRoot | None:
+    """A root of a traced term that turns sharply near a motion; None where none is found.
+
+    values : every input at the nodes, (K, width); fixed : inputs that no unknown changes
+    """
+    radicands = list(block.radicands())
+    if not radicands:
+        return None
+    columns = entries_of(block.inputs)
+    moves = np.array([name not in fixed for name, _ in columns])
+    motion = np.concatenate([values[name] for name in block.inputs], axis=1)
+    one, other = pairs_of_points(motion, moves, SPREADS)
+    points = np.unique(np.concatenate([one, other]), axis=0)
+    furthest = 2.0 * (1.0 + np.abs(points).max(axis=0))
+    with np.errstate(all="ignore"):
+        for radicand in radicands:
+            for least in _least_points(radicand, points[:: max(1, len(points) // STARTS)], moves, furthest):
+                bottom, way = float(_root(radicand, least[None])[0]), np.where(moves, points - least, 0.0)
+                parts = np.linspace(PART, 1.0, PARTS)
+                usual = np.max([_root(radicand, least + part * way) for part in parts], axis=0)
+                sides = [_root(radicand, least + side * way) - bottom for side in (-PART, PART)]
+                corner = np.min(sides, axis=0) >= STEEP * PART * (usual - bottom)
+                corner &= (usual > 0.0) & (bottom <= 2.0 * PART * usual)
+                if np.any(corner):
+                    k = int(np.argmax(np.where(corner, usual, -1.0)))
+                    j = int(np.argmax(np.abs(way[k])))
+                    return SharpRoot(bottom, float(usual[k]), (*columns[j], float(least[j])))
+    return None
+
+
+def _root(radicand: ExpressionBlock, points: Array) -> Array:
+    """The root at points (P, inputs), (P,); NaN where it has none."""
+    return np.sqrt(radicand.value({"u": points})["r"][:, 0])
+
+
+def _least_points(radicand: ExpressionBlock, starts: Array, moves: Array, furthest: Array) -> Array:
+    """Points of least radicand near starts (P, inputs), by Newton steps with positive curvatures."""
+    at, one, count = starts.copy(), {"r": np.ones((len(starts), 1))}, starts.shape[1]
+    for _ in range(STEPS):
+        gradient = radicand.partials({"u": at}).get(("r", "u"), np.zeros((len(at), 1, count)))[:, 0, moves]
+        curvature = radicand.curvature({"u": at}, one).get(("u", "u"), np.zeros((len(at), count, count)))
+        curvature = curvature[:, moves][:, :, moves]
+        fine = np.isfinite(gradient.sum(axis=1) + curvature.sum(axis=(1, 2)))
+        sizes, axes = np.linalg.eigh(np.where(fine[:, None, None], curvature, 0.0))
+        sizes = np.abs(sizes)
+        along = np.einsum("pji,pj->pi", axes, np.where(fine[:, None], gradient, 0.0))
+        kept = sizes > FLAT * sizes.max(axis=1, initial=0.0, keepdims=True)
+        at[:, moves] -= np.einsum("pij,pj->pi", axes, np.where(kept, along / np.where(kept, sizes, 1.0), 0.0))
+        at = np.clip(at, -furthest, furthest)
+    return at
