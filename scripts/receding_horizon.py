@@ -21,6 +21,7 @@ import numpy as np
 
 import problems
 import trajopt
+from trajopt.parametric.replanning import Step
 
 PERIOD, HORIZON, INTERVALS = 0.02, 0.4, 10  # s, s
 STEP = 0.002  # s, of the simulation
@@ -48,11 +49,11 @@ def build() -> trajopt.Problem:
     return problem
 
 
-def moved(robot: Any, q: np.ndarray, v: np.ndarray, plan: trajopt.Solution) -> tuple[np.ndarray, np.ndarray]:
+def moved(robot: Any, q: np.ndarray, v: np.ndarray, plan: Step) -> tuple[np.ndarray, np.ndarray]:
     """The state after one period under the torques of a plan: Runge-Kutta of order 4, torques by the time."""
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
-        tau = plan.tau(t)
+        tau = plan.u(t)
         return np.concatenate([x[2:], robot.forward_dynamics(x[:2], x[2:], tau)])
 
     x = np.concatenate([q, v])
@@ -69,18 +70,18 @@ def steered(seconds: float) -> dict[str, np.ndarray]:
     """Distance from the goal before every plan, milliseconds and iterations of every plan."""
     compiled = trajopt.compile(build(), inputs=["q_start", "v_start", "goal"])
     robot = problems.two_link_rr.build(gravity=GRAVITY, masses=(0.5 * HEAVIER, 0.5 * HEAVIER)).dynamics
-    q, v, plan = np.zeros(2), np.zeros(2), compiled.solve()
+    q, v, plan = np.zeros(2), np.zeros(2), compiled.step(np.zeros(4))
     count = round(seconds / PERIOD)
     errors, milliseconds, iterations = [], [], []
     for k in range(count):
         goal = GOALS[int(2 * k >= count)]
         began = time.perf_counter()
-        plan = compiled.solve(q_start=q, v_start=v, goal=goal, start=plan)
+        plan = compiled.step(np.concatenate([q, v]), before=plan, elapsed=PERIOD * (k > 0), goal=goal)
         milliseconds.append(1e3 * (time.perf_counter() - began))
-        if not plan.converged:
-            raise RuntimeError(f"plan {k}: {plan.status.value}")
+        if not plan.is_new:
+            raise RuntimeError(f"plan {k}: {plan.reason}")
         errors.append(float(np.abs(q - goal).max()))
-        iterations.append(plan.iterations)
+        iterations.append(plan.result.iterations)
         q, v = moved(robot, q, v, plan)
     return {
         name: np.array(values)

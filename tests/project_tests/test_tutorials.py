@@ -84,3 +84,13 @@ def height_of_two_stages():
         h += v * T - 9.81e-3 * T**2 / 2.0 + 3.0 * T * (1.0 + ratio * math.log(ratio) / (1.0 - ratio))
         v += -3.0 * math.log(ratio) - 9.81e-3 * T
     return h + v**2 / (2.0 * 9.81e-3)
+
+
+@pytest.mark.long
+def test_a_pushed_cart_pole_stays_upright_by_replanning():
+    pytest.importorskip("mujoco")
+    done = run("tutorials/receding_horizon.md")
+    states = np.array(done["states"])
+    assert len(states) == 100 and done["step"].is_new and not done["held"].is_new
+    assert np.abs(states[:, 1]).max() < 0.5 and np.abs(done["forces"]).max() <= 20.0 + 1e-9
+    assert np.abs(done["pushes"]).max() > 2.0
