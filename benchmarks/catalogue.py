@@ -102,6 +102,12 @@ BENCHMARKS = (
         ("published.md#benchmarks.published",),
         full="--write",
     ),
+    Command(
+        "receding_horizon",
+        "cart-pole --smallest",
+        ("plant", "delay", "falls", "limits exceeded", "held", "ms, median"),
+        needs=MUJOCO,
+    ),
     Command("retime", columns=("median", "largest"), needs=TOPPRA),
     Command("retime --jerk", "--smallest --jerk", ("processor seconds", "limits proved", "intervals")),
     Command(

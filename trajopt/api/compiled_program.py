@@ -18,7 +18,7 @@ from trajopt.base.arguments import check_count, check_instance, check_positive, 
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
-from trajopt.parametric.replanning import TOLERANCE, Step, first_step, next_step, split_state
+from trajopt.parametric.replanning import TOLERANCE, WORST, Step, first_step, next_step, split_state
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
 from trajopt.problem.measured_start import MeasuredStart, with_measured_start
@@ -158,7 +158,8 @@ class CompiledProgram(Generic[AnswerT]):
         before : the step before, whose plan is the start; None: solved from the guess, to the end
         elapsed : seconds since the state of `before`
         iterations : steps of Newton's method, with the active set that changes on the way; one is the
-            real-time iteration, whose plan is optimal to second order in what is new
+            real-time iteration, whose plan is optimal to second order in what is new. After a large
+            disturbance up to eight more follow, until rows are violated by less than 1 % of their scale
         seconds : at which the step ends; None: no limit. A plan that is late is not taken
         values, inputs : as of `solve`, goals for instance
 
@@ -184,7 +185,7 @@ class CompiledProgram(Generic[AnswerT]):
             with one_blas_thread(), np.errstate(all="ignore"):
                 if before is None:
                     return first_step(problem, structure, self.solver or problem.solver or create(), run)
-                steps = RealTimeIteration(TOLERANCE, matrices=self._matrices, steps=iterations)
+                steps = RealTimeIteration(TOLERANCE, matrices=self._matrices, steps=iterations, worst=WORST)
                 return next_step(problem, structure, before, elapsed, steps, run)
         except (NotFiniteError, EvaluationError, ProblemError) as error:
             if strict or before is None:

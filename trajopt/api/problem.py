@@ -37,5 +37,7 @@ class Problem(ClosureProblem):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # Python asks for those that a copy may have
+                raise AttributeError(name)
             hint = ": write problem.minimize(term, weight=-1.0)" if name == "maximize" else ""
             raise AttributeError(f"a problem has no '{name}'{hint or near_matches(name, dir(self))}")

@@ -138,28 +138,32 @@ def shifted_start(
     structure: ProgramStructure, values: ProgramValues, before: Step, elapsed: float
 ) -> WarmStart:
     """The unknowns and multipliers from which a step begins: those of the plan before, later by `elapsed`."""
-    layout, nlp = values.unknowns.layout, before.nlp
+    layout, nlp, elimination = values.unknowns.layout, before.nlp, values.unknowns.elimination
     x = nlp.unknowns.elimination.expand(before.result.y)
     point = before.result.warm_start
-    if elapsed:
-        x = _later(layout, before.curve, x, elapsed)
+    if elapsed or structure is not before.structure:
+        durations = elimination.expand(elimination.reduce(x))[layout.durations]
+        x = _later(layout, before.curve, x, elapsed, durations)
+    if structure is not before.structure:
+        point = WarmStart(point.y)
+    elif elapsed:
         point = _multipliers_later(nlp, point, _whole_intervals(nlp, before.curve, elapsed))
     fixed = structure.solution.fixed
-    y = nearest_point(values.unknowns.elimination, structure.nearest_change, fixed, x)
+    y = nearest_point(elimination, structure.nearest_change, fixed, x)
     return replace(point, y=values.bounds.clipped(y), hessian=None)
 
 
-def _later(layout: Layout, curve: Curve, x: Array, elapsed: float) -> Array:
-    """x of the motion `elapsed` seconds later, at rest in its last control points where it ends before."""
-    found, first = x.copy(), 0
+def _later(layout: Layout, curve: Curve, x: Array, elapsed: float, durations: Array) -> Array:
+    """x of the motion `elapsed` seconds later, on arcs of other durations; it stays where it ends."""
+    found, first, starts = x.copy(), 0, np.concatenate([[0.0], np.cumsum(durations)])
+    found[layout.durations] = durations
     for group in layout.groups:
         columns = slice(first, first + group.curve_count)
         first += group.curve_count
-        starts = curve.starts
         for arc, points in enumerate(group.control_points(found)):
             basis = group.bases[arc]
             inside = np.clip(basis.greville, 1e-9, 1.0 - 1e-9)  # one-sided where curves jump
-            times = starts[arc] + inside * curve.durations[arc] + elapsed
+            times = starts[arc] + inside * durations[arc] + elapsed
             sampled = curve(np.minimum(times, curve.duration))[:, columns]
             points[:] = basis.interpolate(sampled) if basis.degree else sampled
     return found
@@ -294,7 +298,8 @@ def next_step(
     """The step for the values of a problem from the one before."""
     values = values_of(structure, problem)
     start = shifted_start(structure, values, before, before.age + elapsed)
-    nlp = program_at(structure, values, start.y, before.nlp.scaling)
+    scaling = before.nlp.scaling if structure is before.structure else None
+    nlp = program_at(structure, values, start.y, scaling)
     result = steps.solve(nlp, start, run)
     step = Step(problem, structure, nlp, result, result.status)
     if result.status in (Status.CONVERGED, Status.ITERATION_LIMIT):

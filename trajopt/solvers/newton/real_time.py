@@ -9,23 +9,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from trajopt.solvers.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.newton.newton import ActiveSetNewton, NewtonIterates, active_sides
+from trajopt.solvers.optimality.kkt import largest_violation
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+
+FURTHER = 8  # steps after a large disturbance
 
 
 @dataclass(frozen=True)
 class RealTimeIteration(ActiveSetNewton):
     """The point to which some full steps lead, from an optimum that of other values to second order in these.
 
-    steps : of Newton's method; fewer where the tolerance is met before
+    steps : of Newton's method; fewer where the tolerance is met before, and more, up to `FURTHER` of them,
+        as long as rows are violated by more than `worst` of their scale
     Its result is the last iterate, of status ITERATION_LIMIT where it is none within `tol`; STEP_FAILED where
     there is no step, TIME_LIMIT where the deadline passes.
     """
 
     steps: int = 1
+    worst: float = np.inf
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         monitor = Monitor(nlp, start, run, feasibility=self.tol)
@@ -44,13 +51,17 @@ class RealTimeIteration(ActiveSetNewton):
         monitor, nlp, number, status = iterates.monitor, iterates.nlp, 0, Status.ITERATION_LIMIT
         side = active_sides(nlp, iterates.multipliers, self.tol)
         here = iterates.values()
-        while number < self.steps:
+        violation = np.inf
+        while number < self.steps or (violation > self.worst and number < self.steps + FURTHER):
             step = iterates.full_step(here, side)
             if step is None or monitor.stopped:
                 status = monitor.reason or Status.STEP_FAILED
                 break
             iterates.y, iterates.multipliers, side = iterates.y + step.d, step.multipliers, step.side
-            here, number = iterates.values(), number + 1
+            number, violation = number + 1, largest_violation(nlp, iterates.y, nlp.rows(iterates.y))
+            if number >= self.steps and violation <= self.worst:
+                break
+            here = iterates.values()
             if iterates.residuals(iterates.point(), here).error <= self.tol:
                 status = Status.CONVERGED
                 break

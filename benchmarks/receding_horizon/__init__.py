@@ -1,0 +1,1 @@
+"""Receding horizons in closed loop with plants in MuJoCo."""

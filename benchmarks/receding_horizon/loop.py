@@ -1,0 +1,90 @@
+"""One closed loop: a plant that is disturbed, measured with noise, and steered by plans that are stepped.
+
+The controller sees the state of `delay` samples ago and predicts the present one with its own model and the
+controls that it has sent since.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from trajopt.parametric.replanning import Step
+
+Vector = np.ndarray
+
+
+class Plant(Protocol):
+    """A plant in MuJoCo, and what its controller knows of it.
+
+    period : s, between two samples
+    """
+
+    period: float
+
+    def reset(self, rng: np.random.Generator) -> Vector:
+        """Begin anew at a random state; the state that is measured, (n_x,)."""
+        ...
+
+    def first_step(self, state: Vector) -> Step:
+        """The plan from a state, solved to its end."""
+        ...
+
+    def next_step(self, state: Vector, before: Step, elapsed: float) -> Step:
+        """The plan of this sample from a state, by one step from the one before."""
+        ...
+
+    def move(self, step: Step, rng: np.random.Generator) -> Vector:
+        """Apply controls of a plan for one period under random pushes; the state that is then measured."""
+        ...
+
+    def predicted(self, state: Vector, step: Step) -> Vector:
+        """The state one period later under the controls of a plan, by what the controller knows."""
+        ...
+
+    def excess(self) -> float:
+        """By how much limits are exceeded now, in multiples of their size; above 0 counts."""
+        ...
+
+    def has_fallen(self) -> bool: ...
+
+
+@dataclass
+class Trial:
+    """The course of one closed loop.
+
+    excess : largest, in multiples of the limit's size; ms : processor time of every step
+    held : steps at which the plan before went on
+    """
+
+    fell: bool = False
+    excess: float = 0.0
+    held: int = 0
+    ms: list[float] = field(default_factory=list)
+
+
+def closed_loop(plant: Plant, seed: int, samples: int, delay: int) -> Trial:
+    """Control a plant for some samples."""
+    rng, trial = np.random.default_rng(seed), Trial()
+    state = plant.reset(rng)
+    step, sent = plant.first_step(state), deque[Step](maxlen=max(delay, 1))
+    seen = deque([state] * (delay + 1), maxlen=delay + 1)
+    for sample in range(samples):
+        began, known = time.process_time(), seen[0]
+        for before in list(sent)[: min(delay, sample)]:
+            known = plant.predicted(known, before)
+        step = plant.next_step(known, step, plant.period * (sample > 0))
+        trial.ms.append(1e3 * (time.process_time() - began))
+        trial.held += not step.is_new
+        state = plant.move(step, rng)
+        sent.append(step)
+        seen.append(state)
+        trial.excess = max(trial.excess, plant.excess())
+        if plant.has_fallen():
+            trial.fell = True
+            break
+    return trial
