@@ -28,7 +28,13 @@ SHORT = (
     "index.md",
     "start.md",
 )
-IN_OTHER_TESTS = ("first_term.md", "own_dynamics.md", "systems.md")  # test_tutorials.py
+IN_OTHER_TESTS = (
+    "first_term.md",
+    "homework_solutions.md",
+    "own_dynamics.md",
+    "systems.md",
+    "tutorials/weights_from_motions.md",
+)  # test_tutorials.py, test_homework.py
 STARTS_PROCESSES = "many.md"  # which import the file that they were started from
 MAY_FAIL = "solution", "short", "straight"  # solutions that a page shows failing
 

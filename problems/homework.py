@@ -1,0 +1,217 @@
+"""Checks of the eight exercises in docs/homework.md: answers are held against formulas, not solves.
+
+from problems import homework
+print(homework.check(1, control=lambda t: 6 - 12 * t, cost=12.0))
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import trapezoid
+
+import dynamics
+import trajopt
+from trajopt.base.errors import OptionError
+
+Curve = Callable[[NDArray[np.float64]], Any]
+GRAVITY = 9.81  # m/s^2
+DENSE = np.linspace(0.0, 1.0, 2001)  # of a motion, normalised
+SHARE = 1e-3  # of a limit, by which it may be exceeded between nodes
+CART_POLE = {"cart": 1.0, "pole": 0.3, "length": 0.5, "force": 20.0, "track": 2.0, "seconds": 2.0}
+CART_POLE_COST = 58.81  # N^2 s; the lower of two local optima is 57.94
+ARM = {"length": 0.5, "centre": 0.25, "mass": 1.0, "inertia": 0.02}  # of each of two links; about its centre
+BALL = {"centre": np.array([0.45, 0.8]), "radius": 0.1, "arm": 0.04, "margin": 0.02}
+BALL_SECONDS = 0.9788
+BANG_BANG_SECONDS = 0.3918545395  # of the arm of Barman's thesis, all digits
+BANG_BANG_SWITCHES = (0.045709321, 0.195927270, 0.235300431)  # s, by shooting
+WALKER = {"mass": 75.0, "step": 0.7, "speed": 1.3}
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The result of a check: right where there is no remark."""
+
+    exercise: int
+    remarks: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        return not self.remarks
+
+    def __str__(self) -> str:
+        if self.right:
+            return f"exercise {self.exercise}: right"
+        return "\n".join([f"exercise {self.exercise}: not yet", *(f"- {each}" for each in self.remarks)])
+
+
+def check(exercise: int, **answer: object) -> Marked:
+    """The remarks on an answer, whose parts the page of the exercises names.
+
+    Raises OptionError for an exercise that does not exist and for an answer with other parts.
+    """
+    if exercise not in CHECKS:
+        raise OptionError(f"there is no exercise {exercise!r}: there are 1 to {len(CHECKS)}")
+    checked = CHECKS[exercise]
+    wanted = list(inspect.signature(checked).parameters)
+    if set(answer) != set(wanted):
+        given = ", ".join(answer) or "nothing"
+        raise OptionError(f"exercise {exercise} takes {', '.join(wanted)}, but was given {given}")
+    return Marked(exercise, tuple(checked(**answer)))
+
+
+def _by_hand(control: Curve, cost: float) -> Iterator[str]:
+    """x'' = u from 0 to 1, at rest at both ends, within 1 s, with the least integral of u^2."""
+    u = _sampled(control, DENSE)
+    yield from _differs("the speed at the end", trapezoid(u, DENSE), 0.0, 1e-5)
+    yield from _differs("the place at the end", trapezoid((1.0 - DENSE) * u, DENSE), 1.0, 1e-5)
+    yield from _differs("the integral of your u^2", trapezoid(u**2, DENSE), 12.0, 1e-4)
+    yield from _differs("your cost", cost, 12.0, 1e-4)
+
+
+def _cart_pole(solution: trajopt.Solution) -> Iterator[str]:
+    """The pole swung up within two seconds, 1 m further, by a force of 20 N at most."""
+    yield from _differs("the duration", solution.duration, CART_POLE["seconds"], 1e-9)
+    t = DENSE * solution.duration
+    q, v, a = (np.asarray(each(t)) for each in (solution.q, solution.v, solution.a))
+    for end, wanted in ((0, (0.0, 0.0)), (-1, (1.0, np.pi))):
+        where = "start" if end == 0 else "end"
+        yield from _differs(f"cart and pole at the {where}", q[end], wanted, 1e-6)
+        yield from _differs(f"their speeds at the {where}", v[end], (0.0, 0.0), 1e-6)
+    m, length = CART_POLE["pole"], CART_POLE["length"]
+    sine, cosine = np.sin(q[:, 1]), np.cos(q[:, 1])
+    pole = m * length * (length * a[:, 1] + cosine * a[:, 0] + GRAVITY * sine)
+    if np.abs(pole).max() > 0.01 * m * GRAVITY * length:
+        yield f"the pole's joint carries {np.abs(pole).max():.3g} N m, but has no motor"
+    force = (CART_POLE["cart"] + m) * a[:, 0] + m * length * (cosine * a[:, 1] - sine * v[:, 1] ** 2)
+    if np.abs(force).max() > CART_POLE["force"] * (1.0 + SHARE):
+        yield f"the force reaches {np.abs(force).max():.4g} N: the limit is {CART_POLE['force']:g} N"
+    if np.abs(q[:, 0]).max() > CART_POLE["track"] * (1.0 + SHARE):
+        yield f"the cart leaves its track of {CART_POLE['track']:g} m on both sides"
+    cost = trapezoid(force**2, t)
+    if cost > CART_POLE_COST * 1.01:
+        yield f"the integral of the squared force is {cost:.4g}: {CART_POLE_COST:g} N^2 s is possible"
+
+
+def _switching(duration: float, switch: float) -> Iterator[str]:
+    """x'' = u with -1 <= u <= 2, from 0 to 1 at rest in the least time: full thrust, then full braking."""
+    yield from _differs("the duration", duration, np.sqrt(3.0), 1e-4)
+    yield from _differs("the instant of the switch", switch, 1.0 / np.sqrt(3.0), 1e-4)
+
+
+def _costates(position: Curve, speed: Curve, price: float) -> Iterator[str]:
+    """Costates of exercise 1 in the convention H = u^2 + p x' + s x'', and dJ / d(distance)."""
+    yield from _differs("the costate of the position", _sampled(position, DENSE), -24.0, 1e-3)
+    yield from _differs("the costate of the speed", _sampled(speed, DENSE), 24.0 * DENSE - 12.0, 1e-3)
+    yield from _differs("the price of a metre", price, 24.0, 1e-3)
+
+
+def _robot(robot: dynamics.RigidBodyModel) -> Iterator[str]:
+    """The arm of two links in the x-y plane under gravity along -y."""
+    if robot.n != 2:
+        yield f"the robot has {robot.n} joints: two are wanted"
+        return
+    rng = np.random.default_rng(0)
+    q, v, a = rng.uniform(-2.0, 2.0, (3, 20, 2))
+    yield from _differs(
+        "torques that only hold the arm",
+        robot.inverse_dynamics(q, 0.0 * v, 0.0 * a),
+        _arm_torques(q, 0.0 * v, 0.0 * a),
+        1e-8,
+    )
+    yield from _differs(
+        "torques of arbitrary motions", robot.inverse_dynamics(q, v, a), _arm_torques(q, v, a), 1e-8
+    )
+    limits = np.array([robot.limits.torque_lower, robot.limits.torque_upper])
+    yield from _differs("the limits of the torques", limits, [[-8.0] * 2, [8.0] * 2], 1e-9)
+
+
+def _obstacle(solution: trajopt.Solution) -> Iterator[str]:
+    """The arm without gravity around a ball, in nearly the least time."""
+    t = DENSE * solution.duration
+    q, v, a = (np.asarray(each(t)) for each in (solution.q, solution.v, solution.a))
+    yield from _differs("the pose at the start", q[0], (0.0, 0.4), 1e-6)
+    yield from _differs("the pose at the end", q[-1], (2.0, 0.4), 1e-6)
+    yield from _differs("speeds at both ends", v[[0, -1]], 0.0, 1e-6)
+    torque = np.abs(_arm_torques(q, v, a, gravity=0.0)).max()
+    if torque > 8.0 * (1.0 + SHARE):
+        yield f"a torque reaches {torque:.4g} N m: the limit is 8 N m"
+    if np.abs(v).max() > 3.0 * (1.0 + SHARE):
+        yield f"a joint turns at {np.abs(v).max():.4g} rad/s: the limit is 3 rad/s"
+    directions = np.stack([np.cos([q[:, 0], q.sum(axis=1)]), np.sin([q[:, 0], q.sum(axis=1)])], axis=-1)
+    elbow = ARM["length"] * directions[0]
+    along = np.clip(((BALL["centre"] - elbow) * directions[1]).sum(axis=1), 0.0, ARM["length"])
+    distances = np.linalg.norm(elbow + along[:, None] * directions[1] - BALL["centre"], axis=1)
+    clear = distances.min() - BALL["radius"] - BALL["arm"]
+    if clear < BALL["margin"] * (1.0 - SHARE):
+        yield f"the lower link comes within {clear:.4g} m of the ball: {BALL['margin']:g} m are wanted"
+    if solution.duration > 1.02 * BALL_SECONDS:
+        yield f"the motion takes {solution.duration:.4g} s: {BALL_SECONDS:g} s are possible"
+
+
+def _walking(solution: trajopt.Solution, mean_force: float) -> Iterator[str]:
+    """A step of the planar walker; the ground carries the weight, on average over a step."""
+    yield from _differs("the duration of the step", solution.duration, WALKER["step"] / WALKER["speed"], 1e-6)
+    yield from _differs("the mean vertical force", mean_force, WALKER["mass"] * GRAVITY, 7.0)
+    report = solution.verify()
+    if not report.holds:
+        yield f"the walk fails its verification: {report.reason}"
+
+
+def _certificate(duration: float, switches: ArrayLike) -> Iterator[str]:
+    """The least time of the arm of Barman's thesis, by a motion whose limits hold at all times."""
+    if not duration >= BANG_BANG_SECONDS - 1e-9:
+        yield f"no motion takes {duration:.10g} s: limits are exceeded between nodes"
+    if not duration <= BANG_BANG_SECONDS + 1e-6:
+        yield f"{duration:.10g} s is not the least time"
+    if np.shape(switches) != (len(BANG_BANG_SWITCHES),):
+        yield f"{np.size(switches)} switches are given: {len(BANG_BANG_SWITCHES)} are inside the motion"
+    else:
+        yield from _differs("the switches", switches, BANG_BANG_SWITCHES, 1e-6)
+
+
+def _arm_torques(
+    q: NDArray[np.float64], v: NDArray[np.float64], a: NDArray[np.float64], gravity: float = GRAVITY
+) -> NDArray[np.float64]:
+    """Lagrange's equations of two links, (K, 2) N m."""
+    m, c, length, inertia = ARM["mass"], ARM["centre"], ARM["length"], ARM["inertia"]
+    elbow, sine = length * c * np.cos(q[:, 1]), length * c * np.sin(q[:, 1])
+    m22 = inertia + m * c**2
+    m12 = m22 + m * elbow
+    m11 = 2.0 * m22 + m * (length**2 + 2.0 * elbow)
+    far = m * gravity * c * np.cos(q.sum(axis=1))
+    near = m * gravity * (c + length) * np.cos(q[:, 0])
+    first = m11 * a[:, 0] + m12 * a[:, 1] - m * sine * (2.0 * v[:, 0] + v[:, 1]) * v[:, 1] + near + far
+    second = m12 * a[:, 0] + m22 * a[:, 1] + m * sine * v[:, 0] ** 2 + far
+    return np.stack([first, second], axis=1)
+
+
+def _sampled(curve: Curve, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A curve at times (K,); of constants, too."""
+    return np.broadcast_to(np.squeeze(np.asarray(curve(t), dtype=float)), t.shape)
+
+
+def _differs(name: str, given: ArrayLike, wanted: ArrayLike, tolerance: float) -> Iterator[str]:
+    """A remark where a number or an array is off by more than a tolerance; its value is not betrayed."""
+    gap = np.abs(np.asarray(given, dtype=float) - np.asarray(wanted, dtype=float))
+    if not gap.max() <= tolerance:
+        yield f"{name}: off by {gap.max():.3g}"
+
+
+CHECKS: Mapping[int, Callable[..., Iterator[str]]] = {
+    1: _by_hand,
+    2: _cart_pole,
+    3: _switching,
+    4: _costates,
+    5: _robot,
+    6: _obstacle,
+    7: _walking,
+    8: _certificate,
+}
+
+__all__ = ["Marked", "check"]

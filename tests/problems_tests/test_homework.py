@@ -1,0 +1,111 @@
+"""The checks of the homework pass its solutions, and catch planted wrong answers."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from problems import homework
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A motion from one pose to another by a polynomial that is at rest at both ends."""
+
+    start: tuple[float, float]
+    end: tuple[float, float]
+    duration: float
+    failure: str = ""
+
+    def q(self, t):
+        s = np.asarray(t)[:, None] / self.duration
+        return np.array(self.start) + (3 * s**2 - 2 * s**3) * np.subtract(self.end, self.start)
+
+    def v(self, t):
+        s = np.asarray(t)[:, None] / self.duration
+        return (6 * s - 6 * s**2) * np.subtract(self.end, self.start) / self.duration
+
+    def a(self, t):
+        s = np.asarray(t)[:, None] / self.duration
+        return (6 - 12 * s) * np.subtract(self.end, self.start) / self.duration**2
+
+    def verify(self):
+        return SimpleNamespace(holds=not self.failure, reason=self.failure)
+
+
+def two_links(gravity=-9.81, centre=-0.25, torque=8.0):
+    limits = dynamics.JointLimits.symmetric(torque=torque)
+    inertia = np.diag([0, 0.02, 0.02])
+    link = {
+        "a": 0.5,
+        "mass": 1.0,
+        "centre_of_mass": (centre, 0, 0),
+        "inertia": inertia,
+        "limits": limits,
+    }
+    return dynamics.from_dh([link, link], gravity=(0, gravity, 0))
+
+
+STEP = 0.7 / 1.3
+SWITCHES = (0.0457093, 0.1959273, 0.2353004)
+WRONG = [
+    (1, {"control": lambda t: 4 - 6 * t, "cost": 4.0}, "the speed at the end"),  # does not stop
+    (1, {"control": lambda t: 6 - 12 * t, "cost": 6.0}, "your cost"),  # with a factor 1/2
+    (1, {"control": lambda t: np.where(t < 0.5, 4.0, -4.0), "cost": 16.0}, "integral of your u"),
+    (2, {"solution": Motion((0, 0), (1, np.pi), 2.0)}, "has no motor"),
+    (2, {"solution": Motion((0, 0), (1, -np.pi), 2.5)}, "the duration"),
+    (3, {"duration": 2.0, "switch": 1.0}, "the duration"),  # equal bounds
+    (3, {"duration": np.sqrt(3), "switch": np.sqrt(3) / 2}, "the switch"),  # in the middle
+    (4, {"position": lambda t: 24.0, "speed": lambda t: 12 - 24 * t, "price": 24.0}, "costate"),  # signs
+    (4, {"position": lambda t: -12.0, "speed": lambda t: 12 * t - 6, "price": 12.0}, "price"),
+    (5, {"robot": two_links(centre=0.25)}, "torques"),  # from the wrong end of the link
+    (5, {"robot": two_links(gravity=9.81)}, "torques that only hold"),
+    (5, {"robot": two_links(torque=10.0)}, "limits"),
+    (6, {"solution": Motion((0.0, 0.4), (2.0, 0.4), 1.2)}, "of the ball"),  # straight through it
+    (6, {"solution": Motion((0.0, 0.4), (2.0, 0.4), 0.6)}, "rad/s"),
+    (7, {"solution": Motion((0, 0), (1, 1), STEP), "mean_force": 75.0}, "mean vertical force"),  # kg
+    (
+        7,
+        {"solution": Motion((0, 0), (1, 1), STEP, "not met"), "mean_force": 735.75},
+        "verification",
+    ),
+    (8, {"duration": 0.3916, "switches": SWITCHES}, "no motion takes"),  # limits at nodes alone
+    (8, {"duration": 0.39185454, "switches": (0.0, *SWITCHES)}, "4 switches"),
+]
+
+
+@pytest.mark.parametrize(("exercise", "answer", "remark"), WRONG)
+def test_wrong_answers_are_caught(exercise, answer, remark):
+    marked = homework.check(exercise, **answer)
+    assert not marked.right
+    assert remark in str(marked)
+
+
+def test_right_answers_by_hand_pass():
+    assert homework.check(1, control=lambda t: 6 - 12 * t, cost=12).right
+    assert homework.check(3, duration=1.73205, switch=0.57735).right
+    assert homework.check(5, robot=two_links()).right
+    assert str(homework.check(8, duration=0.39185454, switches=SWITCHES)) == "exercise 8: right"
+
+
+def test_answers_with_other_parts_are_named():
+    with pytest.raises(trajopt.TrajoptError, match="exercise 1 takes control, cost, but was given u"):
+        homework.check(1, u=3.0)
+    with pytest.raises(trajopt.TrajoptError, match="no exercise 9: there are 1 to 8"):
+        homework.check(9)
+
+
+@pytest.mark.long
+def test_solutions_of_the_page_are_right():
+    page, names = (DOCS / "homework_solutions.md").read_text(encoding="utf-8"), {}
+    for code in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        exec(compile(code, "homework_solutions.md", "exec"), names)
+    assert sorted(names["marked"]) == sorted(homework.CHECKS)
+    assert all(marked.right for marked in names["marked"].values())
