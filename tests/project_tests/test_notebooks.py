@@ -1,0 +1,31 @@
+"""Notebooks in the repository are those of the pages, without outputs."""
+
+import ast
+import json
+
+import pytest
+
+from scripts import notebooks
+
+
+def test_notebooks_are_made_of_the_pages_as_they_are():
+    wanted = dict(notebooks.notebooks())
+    there = {path: path.read_text(encoding="utf-8") for path in notebooks.TARGET.glob("*.ipynb")}
+    stale = [path.name for path in wanted.keys() | there.keys() if wanted.get(path) != there.get(path)]
+    assert not stale, "python scripts/notebooks.py"
+
+
+@pytest.mark.parametrize("page", notebooks.pages(), ids=lambda page: page.stem)
+def test_a_notebook_is_valid_and_its_links_lead_to_files(page):
+    content = json.loads(notebooks.notebook(page))
+    first, *rest = content["cells"]
+    assert "".join(first["source"]).startswith("%pip install -q trajopt-splines==")
+    code = ["".join(cell["source"]) for cell in rest if cell["cell_type"] == "code"]
+    assert code and all(ast.parse(each) for each in code)
+    assert all(cell["outputs"] == [] for cell in content["cells"] if cell["cell_type"] == "code")
+    prose = "".join("".join(cell["source"]) for cell in rest if cell["cell_type"] == "markdown")
+    links = [link.partition("#")[0] for link in notebooks.LINK.findall(prose)]
+    missing = [
+        link for link in links if "/built/" not in link and not (notebooks.TARGET / link).resolve().exists()
+    ]
+    assert not missing
