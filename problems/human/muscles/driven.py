@@ -1,0 +1,99 @@
+"""Robots and people that muscles drive: problems whose joint torques are those of muscles and weak motors.
+
+tau = muscle_moment(q, v, a ...) + reserve,    a' = activation dynamics of e and a,   a(0) = e(0)
+minimize the integral of sum e^2 + sum (reserve / strength)^2, and what is added
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from dynamics import OsimModel
+from dynamics.muscles.activation import SMOOTHING, activation_rate, check_smoothing
+from dynamics.muscles.muscle_block import EQUILIBRIUM
+from dynamics.muscles.muscled_robot import MuscledRobot
+from problems.human.muscles.given_motion import (
+    ACTIVATION,
+    EXCITATION,
+    FASTEST_TENDON,
+    FREE_RESERVE,
+    GUESS,
+    LEAST,
+    RESERVE,
+    STRONGEST_TENDON,
+    TENDON_FORCE,
+    TENDON_RATE,
+    Tendon,
+    strengths,
+    sum_of_squares,
+)
+from trajopt.base.arguments import check_choice
+from trajopt.base.errors import ProblemError
+
+
+def muscle_problem(
+    model: OsimModel,
+    trajectory: trajopt.Trajectory,
+    *,
+    tendon: Tendon = "rigid",
+    reserves: float | Mapping[str, float] = 1.0,
+    motion: np.ndarray | None = None,
+    smoothing: float = SMOOTHING,
+    width_scale: float = 1.0,
+    passive: bool = True,
+    least: float = LEAST,
+    name: str = "muscles",
+) -> trajopt.Problem:
+    """A problem of a model's robot that its muscles drive, with the least squared excitations as its cost.
+
+    model : from `dynamics.load_osim(path, muscles=True)`;  trajectory : a collocation mesh
+    reserves : strength N m or N of a weak motor at every coordinate, or of each by its name, 1 where none is
+        given; its squared moment in strengths is part of the cost
+    motion : (K, n) poses near which the paths' polynomials are fitted more closely
+    For the others see `muscles_of_motion`. States and controls are "activation", "excitation", "reserve" and,
+    with compliant tendons, "tendon_force" and "tendon_rate". Terms may use "muscle_moment" (n,) and
+    "muscle_force" (m,), as `trajopt.Quantity("muscle_force")`. Boundary values, limits and further costs are
+    the caller's. Raises ProblemError for a model without muscles.
+    """
+    check_choice("tendon", tendon, ("rigid", "compliant"))
+    check_smoothing(smoothing)
+    muscles = model.muscles
+    if muscles is None:
+        raise ProblemError("the model has no muscles: read it with dynamics.load_osim(path, muscles=True)")
+    fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
+    robot = MuscledRobot(model.robot, muscles.paths.surrogate(motion), fibres, tendon)
+    m, n, elastic = fibres.count, model.robot.n, tendon == "compliant"
+    rise, decay = muscles.activation_time, muscles.deactivation_time
+
+    def rates(node: Any) -> list[Any]:
+        activation = activation_rate(node.excitation, node.activation, rise, decay, smoothing)
+        return [activation, node.tendon_rate] if elastic else [activation]
+
+    def torques(node: Any) -> Any:
+        return node.muscle_moment + node.reserve
+
+    states = {ACTIVATION: m} | ({TENDON_FORCE: m} if elastic else {})
+    controls = {EXCITATION: m, RESERVE: n} | ({TENDON_RATE: m} if elastic else {})
+    units = {ACTIVATION: "1", EXCITATION: "1"} | ({TENDON_FORCE: "1", TENDON_RATE: "1/s"} if elastic else {})
+    system = trajopt.system(states, controls, rates, dynamics=robot, torques=torques, units=units)  # type: ignore[arg-type]
+    problem = trajopt.Problem(system, trajectory, name=name)
+    strength = strengths(reserves, tuple(model.robot.joint_names))
+    excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
+    problem.control(RESERVE, -FREE_RESERVE * strength, FREE_RESERVE * strength, guess=0.0, unit="N m or N")
+    problem.subject_to(trajopt.state(ACTIVATION), least, 1.0, name="limits of activation")
+    at_start = excitation - trajopt.state(ACTIVATION)
+    problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
+    if elastic:
+        problem.control(TENDON_RATE, -FASTEST_TENDON, FASTEST_TENDON, guess=0.0, unit="1/s")
+        problem.subject_to(trajopt.state(TENDON_FORCE), 0.0, STRONGEST_TENDON, name="limits of tendon forces")
+        balance = trajopt.Quantity(EQUILIBRIUM)
+        problem.subject_to(balance, equals=0.0, name="equilibrium of fibres and tendons")
+        problem.subject_to(balance, equals=0.0, over="start", name="equilibrium at the start")
+    problem.minimize(sum_of_squares(EXCITATION, np.ones(m)), name="excitations")
+    problem.minimize(sum_of_squares(RESERVE, strength), name="reserves")
+    return problem

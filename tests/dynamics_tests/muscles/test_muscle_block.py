@@ -1,0 +1,99 @@
+"""Muscles on a moving robot: moments by hand, and derivatives of their block against differences."""
+
+import numpy as np
+import pytest
+from block_derivatives import adjoints, contracted, moved
+from slopes import extrapolated
+
+from dynamics.errors import MuscleError
+from dynamics.muscles.fibres import Fibres
+from dynamics.muscles.muscle_block import EQUILIBRIUM, FORCE, MOMENT, MuscleBlock
+from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
+
+JOINTS = ("hip", "knee", "ankle")
+OWN = np.array([[0, 1], [1, -1], [1, 2]])
+
+
+def surrogate():
+    """Polynomials of the third and fourth order about a length of 0.3 m."""
+    rng, exponents, weights, spans = np.random.default_rng(1), [], [], [0]
+    for own in OWN:
+        count = int((own >= 0).sum())
+        e = all_exponents(count, 5 - count)
+        exponents.append(np.hstack([e, np.zeros((len(e), 2 - count), int)]))
+        weights.append(np.where(e.sum(axis=1) > 0, 0.01 * rng.normal(size=len(e)), 0.3))
+        spans.append(spans[-1] + len(e))
+    return PathSurrogate(
+        ("one", "two", "three"), JOINTS, OWN, np.full((3, 2), 0.1), np.full((3, 2), 0.8), np.array(spans),
+        np.vstack(exponents), np.concatenate(weights), np.zeros(3), np.zeros(3),
+    )  # fmt: skip
+
+
+def block_of(tendon):
+    fibres = Fibres(
+        ("one", "two", "three"), [900.0, 2500.0, 400.0], [0.09, 0.08, 0.07], [0.2, 0.22, 0.23],
+        [0.0, 0.4, 0.2], 10.0,
+    )  # fmt: skip
+    return MuscleBlock(surrogate(), fibres, tendon)
+
+
+def inputs_of(block):
+    rng = np.random.default_rng(7)
+    ranges = {"q": (-0.4, 0.4), "v": (-1.0, 1.0), "extra:tendon_rate": (-4.0, 4.0)}
+    return {
+        name: rng.uniform(*ranges.get(name, (0.1, 0.9)), (4, width)) for name, width in block.inputs.items()
+    }
+
+
+@pytest.mark.parametrize("tendon", ["rigid", "compliant"])
+def test_derivatives_of_the_block_are_exact_and_within_their_patterns(tendon):
+    block = block_of(tendon)
+    u, y = inputs_of(block), adjoints(block, nodes=4)
+    partials, curvature = block.partials(u), block.curvature(u, y)
+    assert set(partials) == set(block.pattern())
+    assert set(curvature) == set(block.curvature_pattern())
+    for pair, where in (block.pattern() | block.curvature_pattern()).items():
+        assert not (partials | curvature)[pair][:, ~where].any(), pair
+    scale = max(np.abs(part).max() for part in curvature.values())
+    for name, width in block.inputs.items():
+        for column in range(width):
+            stepped = extrapolated(lambda h, at=(name, column): block.value(moved(u, *at, h)), 0.01)
+            bent = extrapolated(lambda h, at=(name, column): block.partials(moved(u, *at, h)), 0.01)
+            for output in block.outputs:
+                expected = stepped[output]
+                found = partials.get((output, name), np.zeros((*expected.shape, width)))[:, :, column]
+                assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max(initial=1.0), (
+                    output,
+                    name,
+                )
+            for other in block.inputs:
+                expected = contracted(bent, y, other, u)
+                found = 0.0 * expected
+                if (name, other) in curvature:
+                    found = curvature[name, other][:, column]
+                elif (other, name) in curvature:
+                    found = curvature[other, name][:, :, column]
+                assert np.abs(found - expected).max() < 1e-9 * scale, (name, other)
+
+
+def test_moments_are_moment_arms_times_forces_and_power_is_conserved():
+    block = block_of("rigid")
+    u = inputs_of(block)
+    found, arms = block.value(u), -block.paths.gradient(u["q"])
+    np.testing.assert_allclose(found[MOMENT], np.einsum("kmn,km->kn", arms, found[FORCE]), rtol=1e-12)
+    power = np.einsum("kn,kn->k", found[MOMENT], u["v"])
+    speed = -np.einsum("kmn,kn->km", arms, u["v"])
+    np.testing.assert_allclose(power, -(speed * found[FORCE]).sum(axis=1), rtol=1e-12)
+
+
+def test_a_compliant_tendon_in_balance_gives_the_moments_of_its_force():
+    block = block_of("compliant")
+    u = inputs_of(block)
+    found = block.value(u)
+    assert found[EQUILIBRIUM].shape == (4, 3)
+    np.testing.assert_allclose(found[FORCE], block.fibres.max_isometric_force * u["extra:tendon_force"])
+
+
+def test_polynomials_of_other_muscles_are_refused():
+    with pytest.raises(MuscleError, match="of other muscles"):
+        MuscleBlock(surrogate().only(("two", "one", "three")), block_of("rigid").fibres, "rigid")

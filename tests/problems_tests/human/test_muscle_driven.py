@@ -1,0 +1,65 @@
+"""Robots that muscles drive: an arm that lifts itself, verified, and what is refused."""
+
+import numpy as np
+import pytest
+from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
+
+import dynamics
+import trajopt
+from dynamics.muscles.muscled_robot import MuscledRobot
+from problems.human.muscles.driven import muscle_problem
+from trajopt.base.errors import ProblemError
+
+MESH = trajopt.Trajectory.collocation(intervals=20, order=3, duration=0.8)
+
+
+def lift(tendon, **options):
+    """A forearm from behind the vertical to in front of it."""
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    problem = muscle_problem(model, MESH, tendon=tendon, reserves=0.1, **options)
+    problem.start_at(q=[-0.4], v=[0.0])
+    problem.end_at(q=[0.4], v=[0.0])
+    return problem
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tendon", ["rigid", "compliant"])
+def test_muscles_lift_an_arm_and_the_motion_verifies(tendon):
+    problem = lift(tendon)
+    solution = trajopt.solve(problem, refine=None, starts=1)
+    assert solution.converged
+    assert solution.verify().holds
+    t = np.linspace(0.0, 0.8, 33)
+    moment, tau = solution.value(trajopt.Quantity("muscle_moment"), t), solution.tau(t)
+    reserve = solution.value(trajopt.state("reserve"), t).reshape(-1, 1)
+    assert np.abs(reserve).max() < 0.01
+    assert np.abs(moment + reserve - tau).max() < 0.03 * np.abs(tau).max()
+    force = solution.value(trajopt.Quantity("muscle_force"), t)
+    assert np.all(force > 0.0)
+
+
+@pytest.mark.long
+def test_a_bound_on_the_force_of_a_muscle_holds():
+    problem = lift("rigid")
+    problem.subject_to(trajopt.Quantity("muscle_force"), upper=45.0, name="weak tendons")
+    bounded = trajopt.solve(problem, refine=None, starts=1)
+    free = trajopt.solve(lift("rigid"), refine=None, starts=1)
+    t = np.linspace(0.0, 0.8, 33)
+    assert free.value(trajopt.Quantity("muscle_force"), t).max() > 50.0
+    assert bounded.value(trajopt.Quantity("muscle_force"), t).max() < 46.0
+    assert bounded.objective > free.objective
+
+
+def test_what_muscles_cannot_drive_is_refused():
+    with pytest.raises(ProblemError, match="muscles=True"):
+        muscle_problem(dynamics.load_osim(muscled_arm()), MESH)
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    assert model.muscles is not None
+    paths = model.muscles.paths.surrogate(samples=50, kept=False)
+    with pytest.raises(dynamics.MuscleError, match="tendon is 'elastic'"):
+        MuscledRobot(model.robot, paths, model.muscles.fibres, "elastic")
+    other = dynamics.RigidBodyModel(
+        [dynamics.Body("a", dynamics.Joint("b"), None, mass=1.0, inertia=np.eye(3))]
+    )
+    with pytest.raises(dynamics.MuscleError, match="other coordinates than the robot"):
+        MuscledRobot(other, paths, model.muscles.fibres)
