@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from trajopt.base import arguments
 from trajopt.base.arguments import check_positive
+from trajopt.terms.nonsmooth import SmoothedTerm
 from trajopt.terms.term import ExpressionTerm
 
 if TYPE_CHECKING:
@@ -31,4 +32,4 @@ def _norm(joint: str, part: slice, rounding: float, what: str) -> ExpressionTerm
         vector = node.wrench(joint)[part]
         return (vector.T @ vector + rounding**2) ** 0.5 - rounding
 
-    return ExpressionTerm(norm, f"{what} in {joint}")
+    return SmoothedTerm(norm, f"{what} in {joint}")
