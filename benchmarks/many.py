@@ -41,7 +41,7 @@ from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.markdown import table_of_records
 from benchmarks.shared.page_rows import put_between_marks
 from benchmarks.shared.timing import loaded_machine
-from trajopt.studies.many.point_table import read_rows
+from trajopt.studies.many.point import read_rows
 
 WORKERS, KILLS, INTERVALS = 2, 5, 20
 REFERENCE, PEER, SAME = "trajopt, compiled once", "CasADi and IPOPT, built once", 1e-8

@@ -8,10 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trajopt.base.lazy_exports import export_lazily
-from trajopt.base.name_conflicts import refuse_shadowed
 from trajopt.base.version import __version__ as __version__
-
-refuse_shadowed("dynamics", "problems")  # a file of the user beside the script
 
 if TYPE_CHECKING:
     from trajopt import adapters as adapters
@@ -22,8 +19,8 @@ if TYPE_CHECKING:
     from trajopt.api.compiled_program import CompiledProgram as CompiledProgram
     from trajopt.api.compiled_program import compile as compile
     from trajopt.api.inverse_kinematics import inverse_kinematics as inverse_kinematics
-    from trajopt.api.phases_solution import PhasesSolution as PhasesSolution
     from trajopt.api.problem import Problem as Problem
+    from trajopt.api.solution import PhasesSolution as PhasesSolution
     from trajopt.api.solution import Solution as Solution
     from trajopt.api.solve import solve as solve
     from trajopt.base.errors import TrajoptError as TrajoptError
@@ -32,9 +29,9 @@ if TYPE_CHECKING:
     from trajopt.certified.switching.shooting import switching_times as switching_times
     from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
     from trajopt.display.samples import Samples as Samples
-    from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.protocols.block import Block as Block
     from trajopt.graph.protocols.dynamics import Dynamics as Dynamics
+    from trajopt.graph.quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.trace import trace as trace
     from trajopt.problem.constraints.integrals import integral as integral
     from trajopt.problem.contacts.ground import Ground as Ground
@@ -60,8 +57,8 @@ if TYPE_CHECKING:
     from trajopt.splines.node_sets import Neighbours as Neighbours
     from trajopt.splines.trajectory import Arc as Arc
     from trajopt.splines.trajectory import Trajectory as Trajectory
-    from trajopt.studies.many.solve_many import solve_many as solve_many
     from trajopt.studies.many.study import Study as Study
+    from trajopt.studies.many.sweep import solve_many as solve_many
     from trajopt.studies.many.sweep import sweep as sweep
     from trajopt.studies.multistart import multistart as multistart
     from trajopt.terms.block_term import block_term as block_term

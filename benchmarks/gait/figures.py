@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.gait.costs import COSTS, KEYS, WHAT, figure_file, name_of
 from trajopt.base.palette import PALETTE
-from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
+from trajopt.plot.canvas import LIMIT_COLOUR, WIDTH, line_of, settings
 
 DOTS_PER_INCH = 130
 

@@ -36,7 +36,7 @@ def draw(
     draw_own : writes those that a user's own problem adds
     Of phases these are one figure of the states and controls of all, and the others of each one.
     """
-    from trajopt.plot.state_curves import has_states
+    from trajopt.plot.joint_curves import has_states
 
     drawn: list[tuple[Any, str, str]] = [
         (part, name, f"phase_{number}_" if phase else "")
@@ -123,7 +123,7 @@ def own_figures(
 
     drawn : names of figures that are in the folder; where there are none, they are drawn for the page alone
     """
-    from trajopt.report.own_figures import KINDS
+    from trajopt.report.page import KINDS
 
     with tempfile.TemporaryDirectory() as temporary:
         if not drawn:

@@ -8,7 +8,7 @@ import trajopt
 from problems import catalogue
 from problems.recipe import defaults_of
 from trajopt import library
-from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.graph import ChainRule
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms import term as terms
 from trajopt.transcription.links.linked_program import linked_program

@@ -10,9 +10,8 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
-from trajopt.api.solution import Solution
+from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.api.solve import Progress
 from trajopt.base.arguments import check_count, check_instance, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread

@@ -25,12 +25,12 @@ class Problem(ClosureProblem):
         return ProblemSummary.of(self)
 
     def __repr__(self) -> str:
-        from trajopt.display.problem_facts import problem_facts
+        from trajopt.display.problem_summary import problem_facts
 
         return str(problem_facts(self))
 
     def _repr_html_(self) -> str:
-        from trajopt.display.problem_facts import problem_facts
+        from trajopt.display.problem_summary import problem_facts
 
         return problem_facts(self).html()
 

@@ -10,9 +10,8 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
-from trajopt.api.solution import Solution
+from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
@@ -21,8 +20,7 @@ from trajopt.problem.links.phases import Phases
 from trajopt.problem.measured_start import with_measured_start
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
-from trajopt.refinement.mesh_levels import levels
-from trajopt.refinement.other_solvers import other_solvers
+from trajopt.refinement.mesh_levels import levels, other_solvers
 from trajopt.refinement.refined import refinements
 from trajopt.refinement.starts.several_starts import retries, several_starts
 from trajopt.refinement.starts.start_rules import default_refinement

@@ -38,7 +38,7 @@ from trajopt.problem.costs_and_constraints import (
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.collocation import Collocation
+from trajopt.splines.gauss_rules import Collocation
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, Neighbours, NodeSet, TimeWindow, WholePath
 from trajopt.splines.trajectory import Arc, Trajectory

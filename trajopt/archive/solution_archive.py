@@ -1,4 +1,7 @@
-"""Saved solutions: one .npz of plain arrays and a JSON text; no pickle, no path that would be imported."""
+"""Saved solutions: one .npz of plain arrays and a JSON text; no pickle, no path that would be imported.
+
+Loads solutions of phases from their .npz files, and attaches the phases whose problems they know.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,39 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trajopt.archive.problem_statement import statement_of
-from trajopt.archive.solution_header import (
+from trajopt.archive.solution_reader import (
     ADDED_NODES,
+    POINT,
     VERSION,
     FileKind,
     PhasesHeader,
     SavedSolve,
     SolutionHeader,
+    group_prefix,
+    header_of,
+    phase_prefix,
+    phases_of,
+    solution_of,
 )
-from trajopt.archive.solution_reader import POINT, group_prefix, header_of, phase_prefix, solution_of
-from trajopt.base.errors import SolutionFileError
-from trajopt.base.files.array_file import ArrayFile, file_path
+from trajopt.base.arguments import short_repr
+from trajopt.base.errors import SolutionFileError, TrajoptError
+from trajopt.base.files.array_file import ArrayFile, check_ending, file_path
 from trajopt.base.files.atomic_file import whole_file
-from trajopt.base.files.near_files import check_ending
+from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.rebuilt_problem import check_fits
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.rebuilt_problem import built, check_fits
 from trajopt.solution.records import table_of
 from trajopt.solution.solution import Answer, SolutionData
+from trajopt.transcription.links.link_constraints import LinkedProblems, held, linked_problems
 
 #: File, what it holds of a certificate, the solution -> the solution with its certificate.
 Certified = Callable[[ArrayFile, Mapping[str, Any], SolutionData], SolutionData]
@@ -148,3 +160,52 @@ def load(
     if problem is not None:
         check_fits(solution, problem, path)
     return solution
+
+
+PHASES_ADVICE = "give a file written by PhasesSolution.save or by `trajopt solve`"
+
+
+def load_phases(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolutionData:
+    """Read what `save` wrote; see `PhasesSolution.load`."""
+    if phases is not None and not isinstance(phases, Phases):
+        raise SolutionFileError(f"phases is {short_repr(phases)}: give the trajopt.Phases that were solved")
+    with ArrayFile(path, "solution of phases", PHASES_ADVICE) as file:
+        solution = phases_of(file)
+    known = phases if phases is not None else _rebuilt(solution.recipe)
+    return solution if known is None else with_phases(solution, known, path)
+
+
+def is_of_phases(path: str | os.PathLike[str]) -> bool:
+    """True if a saved solution is that of phases; SolutionFileError for a file that is none at all."""
+    with ArrayFile(path, "solution", PHASES_ADVICE) as file:
+        return file.record(FileKind).format == PhasesHeader.FORMAT
+
+
+def _rebuilt(recipe: Recipe | None) -> Phases | None:
+    """The phases of a recipe; None where no library builds them."""
+    if recipe is None:
+        return None
+    try:
+        phases: Any = built(recipe)
+    except TrajoptError:
+        return None
+    return phases if isinstance(phases, Phases) else None
+
+
+def with_phases(solution: PhasesSolutionData, phases: Phases, source: Any) -> PhasesSolutionData:
+    """The solution whose phases know their problems; SolutionFileError where these are others."""
+    if len(phases.problems) != len(solution.phases):
+        raise SolutionFileError(
+            f"{source} has {len(solution.phases)} phases, {len(phases.problems)} were given: pass those that "
+            "were solved"
+        )
+    linked = linked_problems(phases)
+    parts = [_known(linked, k, part, source) for k, part in enumerate(solution.phases)]
+    return replace(solution, phases=tuple(parts), known_phases=phases)
+
+
+def _known(linked: LinkedProblems, k: int, solution: SolutionData, source: Any) -> SolutionData:
+    problem = linked.problems[k]
+    check_fits(solution, problem, source)
+    shared = {name: solution.parameters[name] for name, having in linked.shared.items() if k in having}
+    return replace(solution, known_problem=held(problem, shared))

@@ -1,6 +1,6 @@
 """Tolerances: what a report's PASS and a certificate allow, of rounding, and of reported numbers.
 
-`verification/report.py` and `verdict.py` compare with the first ones.
+`verification/report.py` and `report.py` compare with the first ones.
 """
 
 from __future__ import annotations

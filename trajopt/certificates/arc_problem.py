@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.certificates.limit_violations import limit_ranges
+from trajopt.certificates.certificate_lines import limit_ranges
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData

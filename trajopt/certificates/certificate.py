@@ -1,7 +1,19 @@
-"""Certificate of a refined solution: its constraints and costs, switching structure, optimality."""
+"""Certificate of a refined solution: its constraints and costs, switching structure, optimality.
+
+Checks a certificate against its motion: numbers in a file may have been changed.
+
+Switch times and saturated components follow from the motion and its problem; time scaling leaves no unknowns
+of the solver; the record of the run has the tolerance. What contradicts them is reported in words.
+
+Certificates in saved solutions: plain JSON values of a `CertificateRecord`, and a certificate from these.
+
+The keys are those of the first file format; where an attribute was renamed since, the key was kept. The lines
+of constraints are not kept: a loaded certificate computes them again from the motion and its problem.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,21 +25,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.files.array_file import ArrayFile
 from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable
+from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
-from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines, equation_tolerance
-from trajopt.certificates.certificate_record import CertificateRecord
-from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.certificates.limit_violations import largest_violations
-from trajopt.certificates.saved_claims import certificate_contradictions
-from trajopt.certificates.sign_check import component_label
-from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.certificates.certificate_lines import (
+    CertificateLine,
+    CertifiedLines,
+    certificate_lines,
+    equation_tolerance,
+    largest_violations,
+    limit_ranges,
+)
+from trajopt.certificates.certificate_record import KEYS, CertificateRecord
+from trajopt.certificates.switching_structure import Saturation, Structure, component_label
 from trajopt.checks.check_result import CheckResult, worst_of_each
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.asked_tolerances import looser_tolerances
 from trajopt.solution.solution import SolutionData, mesh_of, other_nodes
+
+AT_BOUND = BETWEEN  # of a limit's range: a component that is as near to a bound between nodes is saturated
+PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
+
+
+def certificate_contradictions(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
+    """Every difference between a certificate and its motion, in words.
+
+    Raises TrajoptError where the problem of the motion is not known.
+    """
+    yield from looser_tolerances(record, motion.run)
+    if (record.slowed > 0.0) is not (motion.point is None) and motion.converged:
+        scaled = f"lengthened by {record.slowed:g} of itself" if record.slowed else "not lengthened"
+        left = "no" if motion.point is None else "the solver's"
+        yield f"certificate: the duration was {scaled}, but the motion has {left} unknowns of a solve"
+    if record.bracket is not None:
+        lower, upper = record.bracket.lower, record.bracket.upper
+        size = CLAIMED * abs(motion.objective)
+        if not lower <= motion.objective + size or not upper >= motion.objective - size:
+            yield f"certificate: its bracket, {lower:.9g} to {upper:.9g}, is not of {motion.objective:.9g}"
+    yield from _structure(record, motion)
+
+
+def _structure(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
+    """Switch times that are not the arcs', and components that are not at the bound they should be at."""
+    structure, limits = record.structure, motion.problem.path_limits()
+    if structure is None:
+        return
+    switches, starts = np.asarray(structure.times), motion.curve.starts
+    gaps = np.abs(switches[:, None] - starts).min(axis=1)  # an arc may consist of several of the motion's
+    whole = switches.size == len(structure.saturated) + 1 and np.all(np.diff(switches) > 0.0)
+    if not whole or gaps.max() > CLAIMED * motion.duration:
+        yield f"certificate: switches that are not those of the motion's {starts.size - 1} arcs"
+        return
+    for arc, saturated in enumerate(structure.saturated):
+        times = switches[arc] + PLACES * (switches[arc + 1] - switches[arc])
+        for each in sorted(saturated):
+            if not each.exists(limits):
+                yield f"certificate: a limit {each.limit}, {each.component} that the problem does not have"
+                continue
+            limit = limits[each.limit]
+            bound = (limit.upper if each.side > 0 else limit.lower)[each.component]
+            values = motion.value(limit.term, times)[:, each.component]
+            if not np.all(np.abs(values - bound) <= AT_BOUND * limit_ranges(limit)[each.component]):
+                yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"
+
 
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
 SAMPLED = (
@@ -260,3 +324,22 @@ def row(line: CertificateLine) -> str:
     how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
     fails = "" if line.holds else "  FAILS"
     return f"{line.label:<42}{line.value:>18.3e}{line.tolerance:>11.1e}{line.time:>12.6f}  {how}{fails}"
+
+
+NAMES = {key: name for name, key in KEYS.items()}
+
+
+def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) -> SolutionData:
+    """The motion with the certificate that its file holds; SolutionFileError for one that is none."""
+    named = {NAMES.get(key, key): value for key, value in saved.items()}
+    if isinstance(settings := named.get("settings"), Mapping):
+        named["settings"] = {NAMES.get(key, key): value for key, value in settings.items()}
+    kept = file.converted(named, CertificateRecord, "certificate")
+    positive = 0.0 < kept.tolerance < math.inf and (kept.equation_tolerance or 1.0) > 0.0
+    if not (positive and kept.rounds >= 0 and kept.slowed >= 0.0):
+        file.refuse("certificate: tolerances that are not positive, rounds or time scaling below zero")
+    if (kept.equation_tolerance or 0.0) > 1.0 or kept.slowed > 1.0:
+        file.refuse("certificate: an equation or the duration is off by more than all of itself")
+    if kept.structure is not None and not kept.structure.is_one:
+        file.refuse("certificate: times and saturated components of no switching structure")
+    return replace(motion, certificate=Certificate(**vars(kept), motion=motion, stored=True))

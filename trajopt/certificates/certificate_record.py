@@ -1,14 +1,85 @@
-"""The fields of a certificate that files hold: how it was found, and what its motion does not determine."""
+"""The fields of a certificate that files hold: how it was found, and what its motion does not determine.
+
+First-order changes of the objective: gained by violations between nodes, lost to margins of limits.
+
+By the multipliers, in objective per unit of a row, an optimum under limits that are wider by eps has an
+objective lower by sum |multiplier| eps. An overstep gains at most as if its limit were wider by the largest
+overstep at all nodes; a margin costs as if it were narrower by itself.
+
+Estimated bracket of a local optimum's objective, where no switching structure is confirmed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from trajopt.certificates.first_order_gain import FirstOrderGain
-from trajopt.certificates.objective_bracket import ObjectiveBracket
-from trajopt.certificates.sign_check import Signs
-from trajopt.certificates.switching_structure import ArcSettings, Structure
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.tolerances import NOT_ZERO
+from trajopt.certificates.switching_structure import ArcSettings, Signs, Structure
+
+
+@dataclass(frozen=True)
+class FirstOrderGain:
+    """Parts of the objective: what oversteps gain at most, and what margins cost."""
+
+    of_oversteps: float
+    of_margins: float
+
+    @staticmethod
+    def of(oversteps: float, margins: float, objective: float) -> FirstOrderGain:
+        """The gain from both in units of the objective."""
+        size = max(abs(objective), NOT_ZERO)
+        return FirstOrderGain(oversteps / size, margins / size)
+
+    def __str__(self) -> str:
+        return (
+            "sum of |multiplier| times size, relative to the objective: oversteps gain "
+            f"{self.of_oversteps:.1e}, margins cost {self.of_margins:.1e}"
+        )
+
+
+def impulses_by_component(multipliers: Mapping[str, Array], names: Sequence[str], width: int) -> Array:
+    """Sum over nodes of |multiplier| of every component (width,), over all rows of these names."""
+    found = np.zeros(width)
+    for name in names:
+        if name in multipliers:
+            found += np.abs(multipliers[name]).sum(axis=0)
+    return found
+
+
+@dataclass(frozen=True)
+class ObjectiveBracket:
+    """Between which values the objective of this local optimum lies: an estimate, not a proof.
+
+    lower : objective of the mesh with the narrowest bracket, minus what is left to gain: `factor` times the
+        first-order gain (integral of |multiplier density| times distance from the limit, and what violations
+        between its nodes gain), at least what the refinement to this mesh gained
+    upper : objective of the motion whose limits hold to the tolerance, and what its oversteps gain
+    factor : by which estimates are multiplied for safety
+    ended : why refinement ended
+    """
+
+    lower: float
+    upper: float
+    factor: float
+    ended: str = ""
+
+    @property
+    def width(self) -> float:
+        """Upper minus lower end, relative to the upper one."""
+        return (self.upper - self.lower) / max(abs(self.upper), NOT_ZERO)
+
+    def __str__(self) -> str:
+        return (
+            f"estimated bracket of this local optimum's objective: {self.lower:.12g} to {self.upper:.12g} "
+            f"(width {self.width:.1e} of it; lower end by {self.factor:g} times the first-order gain that is "
+            f"left, not proved; {self.ended})"
+        )
+
 
 #: Keys of the first file format by the names that attributes have now.
 KEYS = {"effort_weight": "settling", "free_margins": "room"}

@@ -10,9 +10,8 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.certificates.certificate import Certificate, row
-from trajopt.certificates.certificate_lines import CertificateLine
-from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
+from trajopt.certificates.certificate_lines import CertificateLine, CertifiedLines
+from trajopt.checks.violations import LinkViolation, disagreements, link_violations
 from trajopt.solution.asked_tolerances import looser_tolerances
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification

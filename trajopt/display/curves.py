@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.graph.quantities import SPLINE_LEAVES, TORQUES, extra_leaf
-from trajopt.problem.constraints.passive_joints import sprung_joints
+from trajopt.problem.constraints.coordinate_bounds import sprung_joints
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import SolutionData

@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 
 from trajopt.base.arguments import check_known, check_positive, list_names
 from trajopt.base.errors import OptionError
+from trajopt.base.files.array_file import check_ending
 from trajopt.base.files.atomic_file import write_text
-from trajopt.base.files.near_files import check_ending
 from trajopt.base.printable_text import printable_name
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import curves_of, kinds_of, problem_of

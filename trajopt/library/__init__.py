@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from trajopt.base.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
-    from trajopt.library.additions import limit_torque_rate as limit_torque_rate
-    from trajopt.library.additions import symmetric as symmetric
-    from trajopt.library.additions import weighted as weighted
     from trajopt.library.clearance import capsule_clearance as capsule_clearance
     from trajopt.library.clearance import self_clearance as self_clearance
     from trajopt.library.clearance import sphere_clearance as sphere_clearance
     from trajopt.library.efforts import effort as effort
     from trajopt.library.efforts import energy as energy
+    from trajopt.library.efforts import force_norm as force_norm
+    from trajopt.library.efforts import limit_torque_rate as limit_torque_rate
     from trajopt.library.efforts import mechanical_work as mechanical_work
+    from trajopt.library.efforts import moment_norm as moment_norm
     from trajopt.library.efforts import power as power
     from trajopt.library.efforts import smoothness as smoothness
-    from trajopt.library.joint_forces import force_norm as force_norm
-    from trajopt.library.joint_forces import moment_norm as moment_norm
+    from trajopt.library.efforts import symmetric as symmetric
+    from trajopt.library.efforts import weighted as weighted
     from trajopt.library.manipulability import manipulability as manipulability
     from trajopt.library.tracking import distance_to_data as distance_to_data
     from trajopt.library.tracking import frame_at as frame_at

@@ -17,7 +17,7 @@ from trajopt.terms.vectors import dot, matrix_columns, sines_of_turn
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
     from trajopt.graph.trace import NodeSymbols
-    from trajopt.splines.over import Over
+    from trajopt.splines.instants import Over
 
 
 def distance_to_data(quantity: Quantity, data: Quantity) -> Combination:

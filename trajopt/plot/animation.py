@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import check_choice, check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import check_solution
+from trajopt.plot.canvas import check_solution, settings
 from trajopt.plot.scenery import Around, Plane
 from trajopt.plot.snapshots import SPACE, VIEWS, Scene, draw_surroundings, fit_box, scene_of_motion
-from trajopt.plot.style import settings
 from trajopt.solution.solution import Answer
 
 ENDINGS = ".gif", ".mp4"

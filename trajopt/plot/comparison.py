@@ -12,11 +12,9 @@ from matplotlib.figure import Figure
 from trajopt.base.arguments import check_count, list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.plot.canvas import GivenFigure, check_solution, panels
-from trajopt.plot.curve_panels import Track, columns_for, starts_of, tracks_of
-from trajopt.plot.state_curves import state_tracks
-from trajopt.plot.style import as_text, line_of, settings
-from trajopt.plot.time_axis import name_panel
+from trajopt.plot.canvas import GivenFigure, as_text, check_solution, line_of, panels, settings
+from trajopt.plot.curve_panels import Track, columns_for, name_panel, starts_of, tracks_of
+from trajopt.plot.joint_curves import state_tracks
 from trajopt.solution.solution import Answer
 
 MOST = 12  # panels of a figure that is read on a page

@@ -1,33 +1,204 @@
-"""Panels of curves over time with their limits and marks, of one motion or of phases one after the other."""
+"""Panels of curves over time with their limits and marks, of one motion or of phases one after the other.
+
+Annotations of an axis over time: limits, arcs, via points, switches, knots, the range.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
+from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import range_with
 from trajopt.display.curves import Component, curves_of, problem_of
-from trajopt.plot.canvas import GivenAxes, GivenFigure, panels, title
-from trajopt.plot.style import as_text, line_of, settings, times
-from trajopt.plot.time_axis import (
-    arc_names,
-    borders_of,
-    fit,
-    limit_switches,
-    mark_borders,
-    mark_knots,
-    mark_switches,
-    mark_via_points,
-    name_panel,
-    via_points,
+from trajopt.plot.canvas import (
+    LIMIT_COLOUR,
+    MARK,
+    NOISE,
+    NOTE,
+    SMALL_FONT,
+    GivenAxes,
+    GivenFigure,
+    as_text,
+    line_of,
+    panels,
+    settings,
+    times,
+    title,
 )
 from trajopt.solution.solution import Answer, SolutionData
+from trajopt.splines.instants import Instants
+from trajopt.terms.term import components_read
+
+if TYPE_CHECKING:
+    from trajopt.problem.problem import ProblemData
+
+
+NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
+SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
+
+
+def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
+    """Range and limits: the curve fills the axis; limits near it are lines, those far away are printed above.
+
+    values : of all curves of the axis
+    """
+    shown = np.where(np.abs(values) < NOISE, 0.0, values)
+    low, high = range_with({"": shown}, {"": (lower, upper)})
+    pad = rcParams["axes.ymargin"] * (high - low)
+    axis.set_ylim(low - pad, high + pad)
+    far = []
+    for limit in (lower, upper):
+        if low <= limit <= high:
+            axis.axhline(limit, linestyle="--", **MARK)
+        elif np.isfinite(limit):
+            far.append(limit)
+    if far:
+        both = len(far) == 2 and -lower == upper
+        shown, sign = (far[1:], "\u00b1") if both else (far, "")
+        words = [" and ".join(f"{sign}{limit:.{digits}g}" for limit in shown) for digits in (4, 3)]
+        bare, many = ", ".join(f"{limit:.3g}" for limit in far), "s" * (len(far) > 1)
+        texts = [f"limit{many} {each}" for each in (*(f"{word} {unit}".rstrip() for word in words), bare)]
+        text = as_text(fitting([*texts, bare], width_in_points(axis)))
+        axis.set_title(text, loc="left", color=LIMIT_COLOUR)
+    bottom, top = axis.get_ylim()
+    if bottom < 0.0 < top:
+        axis.axhline(0.0, **{**MARK, "color": "#BBBBBB", "zorder": 0})
+
+
+def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
+    """Vertical lines where arcs or phases meet, and the names of the parts along the bottom.
+
+    borders : ends of all parts, the first at 0, the last that of the motion
+    names : of all parts, or none; a number where a part is too short for its name
+    """
+    if len(borders) <= 2:
+        return
+    for border in borders[1:-1]:
+        axis.axvline(border, linestyle=":", **MARK)
+    if names:
+        bottom, top = axis.get_ylim()
+        axis.set_ylim(bottom - 2.0 * rcParams["axes.ymargin"] * (top - bottom), top)
+    for number, ((start, end), name) in enumerate(zip(pairwise(borders), names, strict=False)):
+        room = width_in_points(axis) * (end - start) / (borders[-1] - borders[0])
+        text = fitting([f" {name} ", f" {number} ", ""], room).strip()
+        if text:
+            place = {"transform": axis.get_xaxis_transform(), "ha": "center", "va": "bottom", "zorder": 6}
+            axis.text(0.5 * (start + end), 0.0, as_text(text), **place, **NOTE)
+
+
+def arc_names(borders: Array) -> list[str]:
+    """ "arc 0", "1", "2" for the parts between borders."""
+    return [str(number) if number else f"arc {number}" for number in range(len(borders) - 1)]
+
+
+def width_in_points(axis: Axes) -> float:
+    """The width of an axis before it is laid out, which comes close."""
+    return float(axis.get_window_extent().width) / float(axis.figure.dpi) * 72.0
+
+
+def text_width(text: str) -> float:
+    """Points that a small text takes."""
+    font = FontProperties(size=SMALL_FONT)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def fitting(texts: Sequence[str], room: float) -> str:
+    """The first of several texts that fits a width in points, else the last."""
+    return next((text for text in texts if text_width(text) <= room), texts[-1])
+
+
+def name_panel(axis: Axes, name: str) -> None:
+    """The name at the top right; what stands at the top left moves up a line where both do not fit."""
+    axis.set_title(as_text(name), loc="right")
+    left = axis.get_title(loc="left")
+    if left and text_width(left + name) > width_in_points(axis):
+        axis.set_title(f"{left}\n", loc="left", color=LIMIT_COLOUR)
+
+
+def borders_of(solution: SolutionData) -> Array:
+    """Start times of the arcs of a motion, and its end, in seconds."""
+    return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
+
+
+def via_points(
+    problem: ProblemData | None, solution: SolutionData, quantity: str
+) -> list[tuple[float, int, float]]:
+    """Time, component and value of what a problem prescribes of a quantity within the motion, at one instant.
+
+    Boundary values are not among them: they stand where the curves begin and end.
+    """
+    times = solution.node_times
+    if problem is None or times.size != problem.trajectory.nodes.count:
+        return []
+    width, found = problem.width_of(quantity), []
+    for constraint in problem.constraints:
+        read, own = components_read(constraint.term, width)
+        if read != quantity:
+            continue
+        at = times[constraint.over.nodes(problem.trajectory)] / solution.duration
+        instant = np.ptp(at) <= NOISE and not constraint.over.is_difference
+        single = at if isinstance(constraint.over, Instants) else at[: int(instant)]
+        for time in (single[(single > NOISE) & (single < 1.0 - NOISE)] * solution.duration).tolist():
+            for i in np.flatnonzero(constraint.lower == constraint.upper):
+                found.append((time, int(own[i]), float(constraint.lower[i])))
+    return found
+
+
+def mark_via_points(axis: Axes, points: Iterable[tuple[float, float]]) -> None:
+    """Diamonds at times and values that are prescribed."""
+    for point in points:
+        axis.plot(*point, "D", color=PALETTE[1], zorder=5)
+
+
+def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[float]:
+    """Times at which a curve passes from one limit to the other: it crosses their middle."""
+    if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
+        return []
+    margin = NEAR_LIMIT * (upper - lower)
+    side = np.where(values >= upper - margin, 1, np.where(values <= lower + margin, -1, 0))
+    touching = np.flatnonzero(side)
+    found = []
+    for before, after in pairwise(touching):
+        if side[before] != side[after] and t[after] - t[before] <= SWITCH_WIDTH * (t[-1] - t[0]):
+            between = slice(before, after + 1)
+            rising = side[after] * values[between]
+            found.append(float(np.interp(side[after] * (lower + upper) / 2, rising, t[between])))
+    return found
+
+
+def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
+    """Vertical lines at the switches with their times above, with fewer digits or none where they overlap."""
+    low, high = axis.get_xlim()
+    points = width_in_points(axis) / (high - low)  # of a second
+    room = points * min(np.diff(sorted(switches)), default=np.inf)
+    longest = fitting([max((f"{time:.4f} s" for time in switches), key=text_width, default=""), ""], room)
+    free_from = -np.inf
+    for time in switches:
+        axis.axvline(time, linestyle=":", **MARK)
+        text = f"{time:.4f} s" if longest else f"{time:.3g}"
+        half = 0.5 * text_width(text) / points
+        if time - half >= free_from:
+            free_from = time + half
+            axis.text(time, top, text, ha="center", va="bottom", **NOTE)
+
+
+def mark_knots(axis: Axes, at: Array) -> None:
+    """The times (k,) of knots along the bottom."""
+    bottom = axis.get_xaxis_transform()
+    axis.plot(at, np.zeros_like(at), "|", color=LIMIT_COLOUR, transform=bottom, clip_on=False)
 
 
 @dataclass(frozen=True, eq=False)

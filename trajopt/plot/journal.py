@@ -11,8 +11,16 @@ from matplotlib.ticker import MaxNLocator
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import GivenAxes, GivenFigure, check_solution, panels
-from trajopt.plot.style import MARK, line_of, mark_failures, settings
+from trajopt.plot.canvas import (
+    MARK,
+    GivenAxes,
+    GivenFigure,
+    check_solution,
+    line_of,
+    mark_failures,
+    panels,
+    settings,
+)
 from trajopt.solution.records import StartTable
 from trajopt.solution.solution import Answer
 

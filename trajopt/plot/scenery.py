@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, Polygon
 
 from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
-from trajopt.plot.style import MARK, NOTE, as_text
+from trajopt.plot.canvas import MARK, NOTE, as_text
 from trajopt.terms.scene import Capsule, Target, scene_of
 from trajopt.terms.term import Quantity
 

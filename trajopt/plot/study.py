@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import GivenAxes, GivenFigure, panels
-from trajopt.plot.style import as_text, line_of, mark_failures, settings
+from trajopt.plot.canvas import GivenAxes, GivenFigure, as_text, line_of, mark_failures, panels, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 DECADES = 20.0  # between the least and the largest value: beyond, the axis is logarithmic

@@ -22,8 +22,7 @@ from scipy import linalg
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.graph import Graph
+from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.contact_problem import ContactProblem, above, lands, stays, touches
 from trajopt.problem.contacts.contact import Contact

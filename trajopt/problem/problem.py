@@ -19,11 +19,13 @@ from trajopt.problem.constraints.coordinate_bounds import (
     boundary_values,
     joint_limits,
     locked_bounds,
+    of_motors,
+    passive_torques,
+    refuse_late_spring,
     warn_of_degrees,
 )
 from trajopt.problem.constraints.designs import design_of
 from trajopt.problem.constraints.integrals import Integral
-from trajopt.problem.constraints.passive_joints import of_motors, passive_torques, refuse_late_spring
 from trajopt.problem.constraints.slacks import integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
@@ -50,9 +52,8 @@ from trajopt.problem.systems.controls import (
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
-from trajopt.splines.instants import Instants
+from trajopt.splines.instants import Instants, Over, node_set
 from trajopt.splines.node_sets import PATH
-from trajopt.splines.over import Over, node_set
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks

@@ -15,13 +15,13 @@ from trajopt.base.arguments import check_instance, implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data
-from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantities import (
     EXTRA,
     SPLINE_LEAVES,
+    DeclaredQuantity,
     QuantityTable,
     SplineLeaf,
     bare,

@@ -11,12 +11,10 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN, NOT_ZERO
 from trajopt.checks.integral_checks import cost_checks, integral_checks
-from trajopt.checks.interval_residuals import interval_errors
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
-from trajopt.checks.path_equations import costs_of_residuals, path_equations, quadrature
+from trajopt.checks.path_equations import costs_of_residuals, interval_errors, path_equations, quadrature
 from trajopt.checks.peaks_between_nodes import node_samples
-from trajopt.checks.residual_forces import residual_forces
-from trajopt.checks.scales import equation_scales
+from trajopt.checks.residual_forces import equation_scales, residual_forces
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
@@ -123,7 +121,7 @@ def equation_errors(solution: SolutionData) -> list[Array]:
 
     Of residuals of rates the largest at a single time, in spans shorter than the mean in proportion to their
     length, though no less than what they change of states: where a control jumps inside a span, the largest
-    does not fall with its length (`checks/interval_residuals.py`).
+    does not fall with its length (`checks/path_equations.py`).
     """
     return _equation_errors(solution)[0]
 

@@ -27,7 +27,7 @@ from trajopt.checks.peaks_between_nodes import (
     node_samples,
     search,
 )
-from trajopt.checks.scales import equation_scales
+from trajopt.checks.residual_forces import equation_scales
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.journal import Attempt, Entry, Journal, Policy, improved, iterations_on, objection
 from trajopt.solution.solution import Answer, SolutionData

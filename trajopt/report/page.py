@@ -1,30 +1,113 @@
-"""Report of a solution on one page: costs, motion, active constraints, checks, convergence, timings."""
+"""Report of a solution on one page: costs, motion, active constraints, checks, convergence, timings.
+
+Figures and tables that a problem adds to its page: pictures, and tables in Markdown.
+
+Section of a page about the run: date, versions, solver, parameters given and found.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
+from itertools import groupby
+from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
-from trajopt.api.phases_solution import PhasesSolution
-from trajopt.api.solution import Solution
-from trajopt.base.arguments import pluralize
+from trajopt.api.solution import PhasesSolution, Solution
+from trajopt.base.arguments import pluralize, shorten
+from trajopt.base.errors import OptionError
 from trajopt.base.facts import MOST_LINES
 from trajopt.base.files.atomic_file import write_text
+from trajopt.display.solution_facts import numbers_text
 from trajopt.plot.canvas import check_solution
 from trajopt.report.active_constraints import active_constraints, notable_multipliers, times_of_rows
-from trajopt.report.chart import Chart, charts
-from trajopt.report.interactive import is_wanted, scripts
+from trajopt.report.chart import DIGITS, Chart, charts, is_wanted, scripts
 from trajopt.report.motion_section import limit_rows, motion_charts, motion_curves, picture
-from trajopt.report.own_figures import own_figures
-from trajopt.report.run_section import parameter_rows, run_rows
-from trajopt.report.tables import rows_section, section, table, text_section
+from trajopt.report.tables import image_tag, rows_section, section, table, text_section
 from trajopt.solution.records import HEADER
 from trajopt.solution.solution import SolutionData
+
+IMAGES = {".png": "image/png", ".gif": "image/gif", ".svg": "image/svg+xml"}
+TABLES = ".md"
+KINDS = (*IMAGES, TABLES)
+
+
+def own_figures(figures: Mapping[str, bytes]) -> str:
+    """The section, name of a file -> its content; nothing without figures. OptionError for another kind."""
+    if not figures:
+        return ""
+    shown = "".join(_shown(name, content) for name, content in figures.items())
+    return section("Figures of the problem", f'<div class="figures">{shown}</div>')
+
+
+def _shown(name: str, content: bytes) -> str:
+    ending, title = Path(name).suffix, escape(Path(name).stem.replace("_", " "))
+    if ending not in KINDS:
+        raise OptionError(f"the figure {name} is no picture or table of a page: give {', '.join(KINDS)}")
+    if ending == TABLES:
+        shown = "".join(_tables(content.decode("utf-8")))
+    else:
+        shown = image_tag(content, IMAGES[ending], title)
+    return f"<figure>{shown}<figcaption>{title}</figcaption></figure>"
+
+
+def _tables(text: str) -> Iterator[str]:
+    """The tables of a Markdown text; what stands around them is left out."""
+    lines = [line.strip() for line in text.splitlines()]
+    for is_table, part in groupby(lines, lambda line: line.startswith("|")):
+        rows = [[cell.strip().strip("*") for cell in line.strip("|").split("|")] for line in part]
+        if is_table and len(rows) > 2:
+            yield table(rows[0], rows[2:])
+
+
+def run_rows(solution: Answer) -> Iterator[tuple[str, str]]:
+    """Name and value of each fact about the run; none where the run is not known."""
+    run = solution.run
+    if run is None:
+        return
+    yield "date", run.started.replace("T", " ")
+    yield "versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    yield "machine", ", ".join(f"{name} {value}" for name, value in run.machine.items())
+    yield "solver", run.solver
+    arguments = {name: value for name, value in run.arguments.items() if value not in ("None", "'auto'")}
+    if arguments:
+        yield "arguments of solve", ", ".join(f"{name}={value}" for name, value in arguments.items())
+    yield "run", run.id
+
+
+def parameter_rows(solution: Answer) -> Iterator[tuple[str, str, str]]:
+    """Parameters of the problem as they were given, then those that were found: name, value, origin."""
+    recipe = solution.recipe
+    for name, value in ({} if recipe is None else recipe.parameters).items():
+        yield name, short(value), "given"
+    for phase, part in solution.named_parts:
+        for name, value in _found(part).items():
+            yield f"{name} of {phase}" if phase else name, value, "found"
+
+
+def _found(solution: SolutionData) -> Mapping[str, str]:
+    """Constant unknowns with their units, slacks left out."""
+    known = solution.problem.parameters
+    found = {}
+    for name, value in solution.parameters.items():
+        parameter = known.get(name)
+        if parameter is None or not parameter.is_slack:
+            unit = "" if parameter is None else parameter.unit
+            found[name] = f"{numbers_text(value)} {unit}".rstrip()
+    return found
+
+
+def short(value: object) -> str:
+    """A value with at most DIGITS significant digits and as many characters as messages print."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(short(entry) for entry in value)})"
+    text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+    return shorten(text)
+
 
 Answer: TypeAlias = Solution | PhasesSolution
 

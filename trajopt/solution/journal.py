@@ -292,13 +292,14 @@ class Journal:
     def _table(self, entry: Entry) -> JournalTable:
         """The table of a solution: its rows, after those of the answer that a refinement begins with."""
         histories = tuple(history for each in self.entries for history in each.histories)
-        known: Any = {"histories": histories, "refinement": entry.answer.journal.refinement}
+        refinement = entry.answer.journal.refinement
         if self.origin is None:
             rows = [replace(r, same_as=self.same_as.get(r.number)) for e in self.entries for r in e.rows]
-            return JournalTable(tuple(rows), entry.attempt.number, self.several, **known)
+            return JournalTable(tuple(rows), entry.attempt.number, self.several, refinement, histories)
         before = self.origin.journal
         further = (row for each in self.entries[1:] for row in each.rows)
-        return replace(before, rows=(*before.rows, *further), **known)
+        rows = (*before.rows, *further)
+        return replace(before, rows=rows, refinement=refinement, histories=histories)
 
     def _watched(self, callback: Callback | None) -> Callback | None:
         """The callback, whose exceptions are noted."""

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,7 +50,7 @@ QUANTITIES = {
 def _former(name: str, now: str) -> property:
     """An attribute of 0.2 as a property that is computed from the journal, with a FutureWarning."""
 
-    def value(answer: Answer) -> Any:
+    def value(answer: Answer) -> object:
         sentence = f"solution.{name} is solution.journal.{now} since 0.3, and goes in 0.4"
         warnings.warn(sentence, FutureWarning, stacklevel=2)
         return getattr(answer.journal, now)
@@ -142,7 +142,7 @@ class Answer(SolveRecord, ABC):
         several : one of `PhasesSolutionData`, for phases, whose parts are then of the class `single`
         """
 
-    def refined_by(self, record: RefinementRecord | None) -> Any:
+    def refined_by(self, record: RefinementRecord | None) -> Self:
         """This answer with another record of the rounds of its refinement."""
         return replace(self, journal=replace(self.journal, refinement=record))
 

@@ -22,8 +22,7 @@ import numpy as np
 
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
-from trajopt.solvers.optimality.point_status import falls_for_ever
+from trajopt.solvers.optimality.kkt import falls_for_ever, largest_violation, multipliers_of
 from trajopt.solvers.solver import Iteration, Program, Result, Run, Status, WarmStart
 from trajopt.solvers.solver_constants import ENDLESS, LITTLE
 

@@ -6,7 +6,7 @@ matrices are dense and its cost grows as n^3 per iteration; beyond a few hundred
 The exit modes by which SLSQP reports failure depend on rounding: at the same point it may end with mode 4, 8
 or an error of its linear algebra. Its own convergence test may be met where steps get short: it counts where
 the KKT error is at most 1e-2, or a looser tolerance was asked for. Counts and limits are taken from it; the
-rest is computed at the returned point, by the table in `point_status.py`.
+rest is computed at the returned point, by the table in `kkt.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import numpy as np
 
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals, status_of_point
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.solver_constants import FEASIBILITY, LITTLE

@@ -1,6 +1,6 @@
 """Node sets: the part of a motion over which a cost or constraint counts, and the nodes that lie in it.
 
-Costs and constraints hold one; what users write for it, `over="path"` for instance, is in `over.py`.
+Costs and constraints hold one; what users write for it, `over="path"` for instance, is in `instants.py`.
 """
 
 from __future__ import annotations

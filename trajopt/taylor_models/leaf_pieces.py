@@ -18,8 +18,15 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.quantities import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import divide, pieces_of_group
-from trajopt.taylor_models.series import FOUR_EPS
-from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel, signed_products
+from trajopt.taylor_models.taylor_model import (
+    EPS,
+    FOUR_EPS,
+    ORDER,
+    UNDERFLOW,
+    UPWARDS,
+    TaylorModel,
+    signed_products,
+)
 
 Model = list  # of TaylorModel or float, one per component
 

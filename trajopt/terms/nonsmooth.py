@@ -161,8 +161,7 @@ class SlackedNorm(Arithmetic):
 class SmoothedTerm(ExpressionTerm):
     """y = f(node) in place of `exact`, which has no derivative everywhere: |P| made smooth, for instance.
 
-    Solvers see y, and its roots are not warned of; reports and certificates compare the integral of y at the
-    nodes with that of `exact`, where it is given.
+    Solvers see y; reports and certificates compare the integral of y at the nodes with that of `exact`.
     """
 
     exact: ExpressionTerm | None = None

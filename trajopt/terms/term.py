@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from trajopt.base import arguments
 from trajopt.base.arguments import is_whole, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.graph.declared_quantities import described
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.quantities import extra_leaf, own_term, parameter_leaf
+from trajopt.graph.quantities import described, extra_leaf, own_term, parameter_leaf
 from trajopt.terms.arithmetic import Arithmetic, documented
 from trajopt.terms.scene import Capsule, Target
 
@@ -323,7 +322,7 @@ def state(name: str) -> StateTerm:
     return StateTerm(arguments.name(name, "the name of a state or control"))
 
 
-# Meaning, shape and unit of each: `trajopt.q.description`, or `graph/declared_quantities.py`.
+# Meaning, shape and unit of each: `trajopt.q.description`, or `graph/quantities.py`.
 t = Quantity("t")
 time = Quantity("time")
 duration = Quantity("duration")

@@ -21,8 +21,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import EvaluationError
-from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.graph import Graph
+from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, row_scaled
 from trajopt.transcription.derivatives.hessian import SecondDerivatives

@@ -30,11 +30,15 @@ from trajopt.problem.problem_parts import checked_problem
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.derivative_check import check_problem
-from trajopt.transcription.initial_point import first_guess, with_guessed_duration
+from trajopt.transcription.initial_point import beside_singular_point, first_guess, with_guessed_duration
 from trajopt.transcription.leaf_map import LeafMap, SplineMap
 from trajopt.transcription.linear_equations.elimination import GeneralSolution, eliminate
-from trajopt.transcription.linear_equations.linear_rows import Conditions, LinearEquations, conditions_of
-from trajopt.transcription.linear_equations.nearest_motion import nearest_change
+from trajopt.transcription.linear_equations.linear_rows import (
+    Conditions,
+    LinearEquations,
+    conditions_of,
+    nearest_change,
+)
 from trajopt.transcription.nlp import NLP, Scaling, scaling_at_start
 from trajopt.transcription.program_functions import ProgramFunctions, ProgramMaps, program_maps
 from trajopt.transcription.row_groups import (
@@ -47,7 +51,6 @@ from trajopt.transcription.row_groups import (
     objectives_of,
     row_groups,
 )
-from trajopt.transcription.singular_start import beside_singular_point
 from trajopt.transcription.unknowns import Unknowns
 
 

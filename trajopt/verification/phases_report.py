@@ -13,25 +13,23 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import AT_TIMES
-from trajopt.checks.link_violations import (
+from trajopt.checks.path_equations import EquationResidual
+from trajopt.checks.violations import (
     OF_ALL,
     LinkViolation,
+    Violation,
     beyond_bounds,
     disagreements,
     link_violations,
 )
-from trajopt.checks.path_equations import EquationResidual
-from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData, mesh_of
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.link_constraints import linked_problems
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_of_motions
-from trajopt.verification.claims import differences_of_phases, unusable, unusable_phases
-from trajopt.verification.recomputed_kkt import smallest_kkt
-from trajopt.verification.report import DIAGNOSE, LABEL, WIDTH, Report, excess_sentence
-from trajopt.verification.verdict import Verdict, fields_of
+from trajopt.verification.claims import differences_of_phases, smallest_kkt, unusable, unusable_phases
+from trajopt.verification.report import DIAGNOSE, LABEL, WIDTH, Report, Verdict, excess_sentence, fields_of
 from trajopt.verification.verify import verify as verify_phase
 
 

@@ -15,7 +15,7 @@ from problems.cli.figures import draw, how_to_open
 from problems.cli.output import Output, output_options
 from problems.cli.result_files import run_of, tell_mixture
 from problems.cli.summary import statements, summary
-from trajopt.base.files.near_files import near_files
+from trajopt.base.files.array_file import near_files
 from trajopt.base.files.run_folder import LAST, RunFolder
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def loaded_motion(file: Path, source: NamedProblem | None) -> Any:
 
 def read(file: Path) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, as it is in the file; no problem is built."""
-    from trajopt.api.phases_solution import load_any
+    from trajopt.api.solution import load_any
 
     return load_any(saved_file(file))
 

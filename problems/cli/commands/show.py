@@ -50,7 +50,7 @@ def show(file: str, assignments: Sequence[str], repair_inertia: bool, strict: bo
         show_problem(file, assignments, output)
     elif is_problem_file(file) and not path.exists():
         from trajopt.base.errors import OptionError
-        from trajopt.base.files.near_files import near_files
+        from trajopt.base.files.array_file import near_files
 
         near = near_files(path, (".npz", ".py", *ROBOTS))
         raise OptionError(f"{file} does not exist{near}: give a solution, a problem file or a robot")
@@ -108,7 +108,7 @@ def show_robot(path: Path, output: Output, repair_inertia: bool, strict: bool) -
     """The table of a robot's links and joints, and what it leaves out of its file."""
     import dynamics
     from trajopt.base.errors import OptionError
-    from trajopt.base.files.near_files import near_files
+    from trajopt.base.files.array_file import near_files
 
     if not path.is_file():
         raise OptionError(f"{path} is not a file{near_files(path, ROBOTS)}: give the path of a robot's file")

@@ -102,7 +102,7 @@ def solve(
     from problems.cli.problem_file import named
     from problems.cli.result_files import write_results
     from problems.cli.summary import summary
-    from trajopt.archive.solution_header import check_savable
+    from trajopt.archive.solution_reader import check_savable
     from trajopt.base.files.run_folder import RunFolder
 
     refine: Any = None if mesh_alone else "auto"

@@ -67,7 +67,7 @@ def sweep(
     from problems.cli.literal import assignment, axes_of
     from problems.cli.named_build import NamedBuild
     from problems.cli.summary import plain
-    from trajopt.studies.many.point_table import row_of
+    from trajopt.studies.many.point import row_of
     from trajopt.studies.many.sweep import grid
 
     axes, build = axes_of(assignments), NamedBuild.of(problem)

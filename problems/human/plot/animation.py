@@ -15,7 +15,7 @@ from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.mannequin import LEFT, RIGHT, draw_body, draw_ground, extent, stage
 from trajopt.base.errors import OptionError
 from trajopt.plot.animation import film_writer, write_film
-from trajopt.plot.style import settings
+from trajopt.plot.canvas import settings
 
 if TYPE_CHECKING:
     from trajopt import Solution

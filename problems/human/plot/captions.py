@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from problems.human.gait.cycle import Cycle
 from problems.human.gait.formulation import DEFAULT
-from trajopt.plot.style import SMALL_FONT, as_text
+from trajopt.plot.canvas import SMALL_FONT, as_text
 
 if TYPE_CHECKING:
     from trajopt import Solution

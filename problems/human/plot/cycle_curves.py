@@ -26,8 +26,7 @@ from problems.human.gait.cycle import Cycle, gait_cycle
 from problems.human.plot.captions import walk_title
 from problems.human.plot.mannequin import LEFT, RIGHT
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import panels
-from trajopt.plot.style import SMALL_FONT, settings
+from trajopt.plot.canvas import SMALL_FONT, panels, settings
 
 if TYPE_CHECKING:
     from trajopt import Solution

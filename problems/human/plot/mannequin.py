@@ -22,8 +22,7 @@ from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.captions import side_key, walk_title
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import new_figure
-from trajopt.plot.style import SMALL_FONT, WIDTH, settings
+from trajopt.plot.canvas import SMALL_FONT, WIDTH, new_figure, settings
 
 if TYPE_CHECKING:
     from trajopt import Solution

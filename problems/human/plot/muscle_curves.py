@@ -12,8 +12,7 @@ from dynamics.muscles.curves import LONGEST, SHORTEST
 from problems.human.muscles.electromyography import Electromyography, correlations
 from problems.human.muscles.muscle_use import MuscleUse
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import panels
-from trajopt.plot.style import MARK, SMALL_FONT, as_text, settings
+from trajopt.plot.canvas import MARK, SMALL_FONT, as_text, panels, settings
 
 COLUMNS, HEIGHT = 3, 1.35
 SHOWN = 12  # muscles of a figure unless others are asked for

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from trajopt.base.palette import PALETTE
-from trajopt.plot.style import settings
+from trajopt.plot.canvas import settings
 
 if TYPE_CHECKING:
     from problems.moves.mujoco_replay import Replay

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from problems.moves.view.film import scene_of
 from problems.moves.view.seen_motion import seen_motion
 from trajopt.base.arguments import check_count
+from trajopt.plot.canvas import SAMPLES
 from trajopt.plot.snapshots import SNAPSHOTS, draw_scene
-from trajopt.plot.style import SAMPLES
 
 
 def snapshots(motion: Any, count: int = SNAPSHOTS) -> Figure:

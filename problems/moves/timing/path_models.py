@@ -18,8 +18,7 @@ from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.graph.protocols.block import AnyArithmeticBlock
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
-from trajopt.taylor_models.series import FOUR_EPS
-from trajopt.taylor_models.taylor_model import TaylorModel
+from trajopt.taylor_models.taylor_model import FOUR_EPS, TaylorModel
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel

@@ -21,9 +21,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.splines.polynomial_bounds import elevated
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
-from trajopt.taylor_models.series import FOUR_EPS
 from trajopt.taylor_models.suprema import Supremum, find_suprema
-from trajopt.taylor_models.taylor_model import TaylorModel
+from trajopt.taylor_models.taylor_model import FOUR_EPS, TaylorModel
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel

@@ -14,9 +14,9 @@ from problems.moves.view.solids import RobotSolids, Solid, corners_of, solid_of
 from problems.moves.view.surroundings import OBSTACLE
 from trajopt.base.arrays import Array
 from trajopt.plot.animation import film_writer, stage, write_pictures
+from trajopt.plot.canvas import settings
 from trajopt.plot.scenery import Around, Hull
 from trajopt.plot.snapshots import SPACE, Scene, views
-from trajopt.plot.style import settings
 from trajopt.terms.scene import Capsule
 
 DPI = 90

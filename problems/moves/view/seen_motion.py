@@ -22,8 +22,7 @@ from trajopt.base.errors import OptionError
 from trajopt.display.curves import bounds_of, driving_torque
 from trajopt.plot.curve_panels import starts_of
 from trajopt.plot.scenery import scenery
-from trajopt.problem.systems.path_block import JOINTS
-from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.problem.systems.robot_on_path import JOINTS, RobotOnPath
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.terms.scene import Capsule
 from trajopt.terms.term import Quantity

@@ -19,7 +19,7 @@ from problems.cli.literal import axes_of, values_of
 from problems.cli.named_build import NamedBuild
 from trajopt import sweep
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.studies.many import point_table
+from trajopt.studies.many import point as point_table
 from trajopt.studies.many.sweep import grid
 
 

@@ -6,9 +6,8 @@ from hand_written import PointMasses
 
 import trajopt
 from problems import catalogue
-from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.elementary import Power
-from trajopt.graph.graph import fused
+from trajopt.graph.graph import ChainRule, fused
 
 
 def is_square_times_duration(block):

@@ -10,8 +10,7 @@ from hand_written import PointMasses
 import problems
 import trajopt
 from trajopt.base.errors import ProblemError, UnknownNameError
-from trajopt.graph.declared_quantities import LEAVES, STANDARD
-from trajopt.graph.quantities import SPLINE_LEAVES, TIME_LEAVES
+from trajopt.graph.quantities import LEAVES, SPLINE_LEAVES, STANDARD, TIME_LEAVES
 
 JERKY = {
     "tau": trajopt.DeclaredQuantity(None, "N", "forces on the masses"),

@@ -12,9 +12,8 @@ from tiers import every
 import problems
 import trajopt
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
-from trajopt.plot.curve_panels import columns_for
-from trajopt.plot.time_axis import limit_switches
-from trajopt.solution.skeleton_view import drawing_axes
+from trajopt.plot.curve_panels import columns_for, limit_switches
+from trajopt.plot.snapshots import drawing_axes
 
 FIGURES = ("torques", "joint_forces", "joints", "motion")
 

@@ -7,7 +7,7 @@ from scipy import sparse
 
 import trajopt
 from trajopt.base import errors
-from trajopt.refinement.starts.perturbed_guess import perturbed
+from trajopt.refinement.starts.guess_search import perturbed
 
 
 @trajopt.term

@@ -7,7 +7,7 @@ from tiers import long_first
 import dynamics
 import trajopt
 from benchmarks.robustness.cases import quick_pendulum
-from trajopt.refinement.starts.simulated_guess import (
+from trajopt.refinement.starts.guess_search import (
     SWITCHES,
     _most_different,
     simulated_guesses,

@@ -7,7 +7,7 @@ import problems
 import trajopt
 from benchmarks.robustness.cases import moved_arm, quick_pendulum
 from trajopt.base.errors import OptionError
-from trajopt.refinement.starts.perturbed_guess import guessed_curves, swinging_guess
+from trajopt.refinement.starts.guess_search import guessed_curves, swinging_guess
 from trajopt.refinement.starts.start_rules import ONE, SEARCHED, start_rule
 from trajopt.solution.answers import program_of
 from trajopt.solvers.optimality.kkt import kkt_residuals

@@ -11,10 +11,10 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.report import interactive
+from trajopt.report import chart as interactive
 from trajopt.report.chart import Chart
 from trajopt.report.motion_section import limit_rows, motion_curves
-from trajopt.report.run_section import parameter_rows, run_rows
+from trajopt.report.page import parameter_rows, run_rows
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a")  # how a PNG begins
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from trajopt.plot.scenery import Hull
 from trajopt.plot.snapshots import Scene
-from trajopt.report.turning_plot import turning_plot
+from trajopt.report.motion_section import turning_plot
 from trajopt.terms.scene import Capsule, Target
 
 

@@ -13,7 +13,7 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
 from trajopt.solution.journal import solve_once
 from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_multipliers
-from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
+from trajopt.verification.claims import point_and_kkt, rebuilt_program
 
 
 @pytest.mark.long

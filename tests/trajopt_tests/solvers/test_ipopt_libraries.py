@@ -10,7 +10,7 @@ from small_nlps import hs071
 import trajopt
 from problems import two_link_rr
 from trajopt.base.errors import OptionError
-from trajopt.solvers import bundled_ipopt
+from trajopt.solvers import ipopt as bundled_ipopt
 from trajopt.solvers.ipopt import Ipopt, _library, _option_table
 
 

@@ -6,8 +6,8 @@ import pytest
 import trajopt
 from trajopt import Arc, ArcNodes, Neighbours, SplineBasis, Trajectory
 from trajopt.base.errors import OptionError
+from trajopt.splines.instants import node_set
 from trajopt.splines.node_sets import END, PATH, START
-from trajopt.splines.over import node_set
 
 TWO_ARCS = Trajectory((Arc(SplineBasis.uniform(2, 3)), Arc(SplineBasis.uniform(4, 3), nodes_per_span=3)))
 

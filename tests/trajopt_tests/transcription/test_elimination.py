@@ -7,7 +7,7 @@ from tiers import fast_first
 
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.splines.basis import SplineBasis
-from trajopt.transcription.linear_equations import component
+from trajopt.transcription.linear_equations import elimination as component
 from trajopt.transcription.linear_equations.elimination import eliminate
 
 NONE = np.zeros(0, dtype=int)

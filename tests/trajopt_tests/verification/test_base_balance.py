@@ -8,8 +8,8 @@ from feet import missing_at_base
 
 import trajopt
 from problems.gallery.legged import quadruped_trot
-from trajopt.checks import base_balance as module
-from trajopt.checks.base_balance import BaseBalance, base_balance
+from trajopt.checks import standing_feet as module
+from trajopt.checks.standing_feet import BaseBalance, base_balance
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ import pytest
 from hand_written import PointMasses
 
 import trajopt
-from trajopt.certificates.certificate_lines import certificate_lines
-from trajopt.certificates.limit_violations import largest_violations
+from trajopt.certificates.certificate_lines import certificate_lines, largest_violations
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, Density, Peaks, sample_times
 from trajopt.checks.violations import violations

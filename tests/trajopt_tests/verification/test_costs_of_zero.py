@@ -8,7 +8,7 @@ from tiers import fast_first
 
 import dynamics
 import trajopt
-from trajopt.checks.optimality.cancellation import size_of_parts
+from trajopt.checks.integral_checks import size_of_parts
 
 MASS, SECONDS = 2.0, 0.5
 RESONANT = MASS * (np.pi / SECONDS) ** 2  # N/m

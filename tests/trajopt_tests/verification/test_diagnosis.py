@@ -7,8 +7,7 @@ from hand_written import PointMasses, two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
-from trajopt.checks.optimality.elastic import Elastic
-from trajopt.verification.diagnosis import diagnose, repeated_equations
+from trajopt.verification.diagnosis import Elastic, diagnose, repeated_equations
 
 
 def mass_in_time(longest, speed=np.inf):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.checks.interval_residuals import interval_errors
+from trajopt.checks.path_equations import interval_errors
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
 

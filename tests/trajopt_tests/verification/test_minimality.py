@@ -15,8 +15,8 @@ from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification import minimality
+from trajopt.verification.claims import point_and_kkt, rebuilt_program
 from trajopt.verification.minimality import NearbyPoints, lower_on_both_sides, products
-from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 
 CONJUGATE = 4.0 * math.pi**2  # of integral a^2 - c v^2 over 1 s from rest to rest: a minimum where c is below
 

@@ -4,6 +4,8 @@ An .npz file is a ZIP archive of .npy members. Its directory holds the name and 
 member, and the first bytes of a member hold kind and shape of its array. Only members that the reader asks
 for are unpacked, each once all three agree with what is expected of it, and together up to `LARGEST` bytes.
 No pickle is ever read: arrays of numbers and texts are all there is.
+
+Suggestions for a wrong file name: files of the same folder with another ending or a similar name.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
@@ -24,8 +26,37 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import shorten
-from trajopt.base.errors import OptionError, SolutionFileError
-from trajopt.base.files.near_files import near_files
+from trajopt.base.errors import MOST_NEAR, OptionError, SolutionFileError, near_matches, near_names
+
+MOST = 1000  # files of a folder that are looked at
+
+
+def near_files(path: Path, endings: Collection[str]) -> str:
+    """The end of a message that a file is not there: those of the same folder that may be meant.
+
+    Same name, another ending first: ` (did you mean 'arm.py'?)` for arm.pyy.
+    """
+    folder = path if path.is_dir() else path.parent
+    try:
+        names = [each.name for each, _ in zip(sorted(folder.iterdir()), range(MOST), strict=False)]
+    except OSError:
+        return ""
+    names = [name for name in names if Path(name).suffix in endings or _is_folder(folder / name, path)]
+    same = [name for name in names if Path(name).stem == path.stem]
+    meant = same or (names[:MOST_NEAR] if path.is_dir() else near_names(path.name, names))
+    return f" (did you mean {' or '.join(repr(str(folder / name)) for name in meant)}?)" if meant else ""
+
+
+def check_ending(path: Path, ending: str, what: str) -> None:
+    """OptionError for a name whose ending is nearly the one that such files have; others are as wished."""
+    if path.suffix != ending and near_matches(path.suffix, [ending]):
+        raise OptionError(f"{path}: the name of {what} ends in {ending} (did you mean {path.stem}{ending}?)")
+
+
+def _is_folder(entry: Path, sought: Path) -> bool:
+    """True if an entry is a folder and may be meant: the name sought has no ending and is no folder."""
+    return not sought.suffix and not sought.is_dir() and entry.is_dir()
+
 
 ENDINGS = (".npz",)  # of the files that may be meant
 LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB

@@ -19,19 +19,24 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
 from trajopt.certificates.certificate import Certificate
-from trajopt.certificates.limit_violations import largest_violations
-from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
-from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.certificates.certificate_lines import largest_violations
+from trajopt.certificates.switching_structure import (
+    ArcSettings,
+    Contradiction,
+    Saturation,
+    Structure,
+    component_label,
+    sign_check,
+)
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.certified.switching.arc_gain import ArcGain, arc_gain
-from trajopt.certified.switching.arc_resolution import finer
 from trajopt.certified.switching.arc_solves import ArcSolves
-from trajopt.certified.switching.multiplier_signs import boundary_sign_check
+from trajopt.certified.switching.multiplier_signs import ArcGain, arc_gain, boundary_sign_check
 from trajopt.certified.switching.structure_correction import (
     active_outside_structure,
     contradictions,
     corrected_signs,
     corrected_violation,
+    finer,
     of_free_joints,
     without_collapsed,
     without_idle,

@@ -27,8 +27,8 @@ from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.graph.declared_quantities import AXIS_NAMES
 from trajopt.graph.protocols.dynamics import CarriedFrames
+from trajopt.graph.quantities import AXIS_NAMES
 from trajopt.problem.contacts.contact import basis_about
 from trajopt.problem.contacts.contact_arguments import checked_arc, link_of
 from trajopt.terms.term import ExpressionTerm

@@ -24,7 +24,7 @@ import numpy as np
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.graph.declared_quantities import AXIS_NAMES
+from trajopt.graph.quantities import AXIS_NAMES
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.solids import Box, Plane
 from trajopt.terms.term import ExpressionTerm

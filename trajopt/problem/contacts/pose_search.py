@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.graph import ChainRule
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.nearest_pose import nearest_pose
 from trajopt.problem.problem_graph import graph_of

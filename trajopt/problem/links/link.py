@@ -16,11 +16,10 @@ import numpy as np
 from trajopt.base.arguments import check_function
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
-from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
-from trajopt.graph.quantities import QuantityTable, own_term
+from trajopt.graph.quantities import DeclaredQuantity, QuantityTable, own_term
 from trajopt.graph.trace import trace_several
 from trajopt.splines.node_sets import NodeSet
 from trajopt.terms.arithmetic import Arithmetic

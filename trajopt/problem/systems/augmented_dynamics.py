@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.errors import OptionError
-from trajopt.graph.declared_quantities import LEAVES
-from trajopt.graph.quantities import declared_by, described_joints, extra_leaf, has_springs, rate_leaf
+from trajopt.graph.quantities import LEAVES, declared_by, described_joints, extra_leaf, has_springs, rate_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.dynamics_check import PARTS
 from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column

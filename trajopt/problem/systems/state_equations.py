@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
-from trajopt.graph.declared_quantities import DeclaredQuantity
-from trajopt.graph.quantities import SPLINE_LEAVES
+from trajopt.graph.quantities import SPLINE_LEAVES, DeclaredQuantity
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import ExpressionTerm

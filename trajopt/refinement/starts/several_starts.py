@@ -22,9 +22,14 @@ import numpy as np
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh
-from trajopt.refinement.starts.guess_search import Guess, searched_guesses
-from trajopt.refinement.starts.perturbed_guess import guessed_curves, perturbed_from, swinging_guess
-from trajopt.refinement.starts.simulated_guess import simulated_guesses
+from trajopt.refinement.starts.guess_search import (
+    Guess,
+    guessed_curves,
+    perturbed_from,
+    searched_guesses,
+    simulated_guesses,
+    swinging_guess,
+)
 from trajopt.refinement.starts.start_rules import (
     ONE,
     RETRIES,

@@ -25,8 +25,7 @@ from trajopt.solvers.interior.centrality import CORRECTIONS
 from trajopt.solvers.matrices import MatrixPlaces, dense_jacobian, scattered
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.newton.damping import FAIR, GOOD, POOR
-from trajopt.solvers.optimality.kkt import kkt_residuals_of, multipliers_of
-from trajopt.solvers.optimality.point_status import status_of_point
+from trajopt.solvers.optimality.kkt import kkt_residuals_of, multipliers_of, status_of_point
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.sequential.elastic_program import ElasticProgram, ElasticStep
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart

@@ -2,17 +2,28 @@
 
 What is sent is a pickle of ours that only workers of the same run read; no file is ever read this way. Plain
 pickle names functions by their module; cloudpickle also sends those of a notebook, lambdas and closures.
+
+Serializes solutions for other processes, without their problems, and attaches the problems again.
+
+A solution is a `Solution`, or the `PhasesSolution` of phases.
 """
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from trajopt.api.problem import Problem
+from trajopt.api.solution import PhasesSolution, Solution, load_any
+from trajopt.archive.solution_archive import contents, with_phases
 from trajopt.base.arguments import short_repr, shorten
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem_parts import checked_problem
@@ -64,3 +75,40 @@ def unpacked(content: bytes) -> Any:
         return source
     question = built(source) if isinstance(source, Recipe) else source()
     return question if isinstance(question, Phases) else checked_problem(question)
+
+
+if TYPE_CHECKING:
+    pass
+
+
+AnySolution: TypeAlias = Solution | PhasesSolution
+
+
+def without_problem(solution: AnySolution) -> AnySolution:
+    """A solution that can be sent whatever its problem is made of."""
+    if isinstance(solution, PhasesSolution):
+        parts = tuple(without_problem(part) for part in solution.phases)
+        return replace(solution, phases=parts, known_phases=None, recipe=None)
+    return replace(solution, known_problem=None, recipe=None)
+
+
+def with_problem(solution: AnySolution, problem: Any) -> Any:
+    """A solution that was sent, with the problem, or the phases, that it solves."""
+    if isinstance(solution, PhasesSolution):
+        return with_phases(replace(solution, recipe=problem.recipe), problem, "the solution")
+    return replace(solution, known_problem=problem, recipe=problem.recipe)
+
+
+def read_solution(path: Path) -> AnySolution | None:
+    """A saved solution; None where the file is missing, or not one that this version wrote whole."""
+    try:
+        return load_any(path)
+    except TrajoptError:
+        return None
+
+
+def file_of(solution: AnySolution) -> bytes:
+    """The bytes of the file that the solution's `save` writes."""
+    stream = io.BytesIO()
+    np.savez(stream, **contents(solution))
+    return stream.getvalue()

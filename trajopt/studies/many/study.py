@@ -1,16 +1,21 @@
-"""A study: runs its tasks in chains on workers, writes files and rows, and holds the results in order."""
+"""A study: runs its tasks in chains on workers, writes files and rows, and holds the results in order.
+
+Progress of a study with an estimate of the remaining time.
+"""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import check_flag, check_known, check_positive
+from trajopt.base.arguments import check_flag, check_known, check_positive, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.base.facts import Facts
 from trajopt.base.files.array_file import file_path
@@ -19,6 +24,7 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
+from trajopt.studies.many.code_digest import versions
 from trajopt.studies.many.point import (
     INTERRUPTED,
     Before,
@@ -26,17 +32,101 @@ from trajopt.studies.many.point import (
     StudyPoint,
     Task,
     answered,
+    csv_of,
     failed,
+    row_of,
+    save_table,
 )
 from trajopt.studies.many.point_folder import PointFolder
-from trajopt.studies.many.point_table import csv_of, row_of, save_table
-from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
-from trajopt.studies.many.progress import Meter, Report, report_of
-from trajopt.studies.many.sent_solution import AnySolution, with_problem, without_problem
-from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcomes_of
-from trajopt.studies.workers.interrupts import interrupts_deferred
-from trajopt.studies.workers.worker_versions import versions
+from trajopt.studies.many.portable import (
+    AnySolution,
+    Source,
+    packed,
+    packed_settings,
+    unpacked,
+    with_problem,
+    without_problem,
+)
+from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, interrupts_deferred, outcomes_of
 from trajopt.studies.workers.workers import Where, Workers, opened
+
+EVERY = 1.0  # seconds between lines that report no failure
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """A point that was just done, how many of all are, and the seconds that the others will take.
+
+    seconds_left : from the rate of the later half of what was done, by wall clock; None before the second one
+    """
+
+    point: StudyPoint
+    done: int
+    total: int
+    seconds_left: float | None
+
+    def __str__(self) -> str:
+        if self.done == self.total:
+            return f"{self.done} of {self.total}"
+        left = "" if self.seconds_left is None else f", about {duration_in_words(self.seconds_left)} left"
+        return f"{self.done} of {self.total}{left}"
+
+
+Report = Callable[[StudyProgress], None]
+
+
+class Meter:
+    """Counts points of a study as they are done.
+
+    known : how many were done before; they do not count for the rate
+    """
+
+    def __init__(self, total: int, known: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total, self._done, self._clock = total, known, clock
+        self._times = [clock()]
+
+    def counted(self, point: StudyPoint) -> StudyProgress:
+        self._done += 1
+        self._times.append(self._clock())
+        left, count = None, len(self._times)
+        if count > 2 or self._done == self._total:
+            recent = self._times[(count - 1) // 2 :]  # the first points also start processes and load kernels
+            left = (self._total - self._done) * (recent[-1] - recent[0]) / (len(recent) - 1)
+        return StudyProgress(point, self._done, self._total, left)
+
+
+class Lines:
+    """Writes a line for a point at most once a second, for every failure, and for the last one."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._last = -EVERY
+
+    def __call__(self, progress: StudyProgress) -> None:
+        now = time.monotonic()
+        if now - self._last >= EVERY or progress.point.error or progress.done == progress.total:
+            self._last = now
+            print(f"{progress.point}  [{progress}]", file=self._stream, flush=True)
+
+
+def report_of(progress: Literal["auto", "silent"] | Report) -> Report:
+    """The function that is called with every point; OptionError for another word."""
+    if callable(progress) and not isinstance(progress, type):
+        return progress
+    if progress == "auto":
+        return Lines()
+    if progress == "silent":
+        return lambda _: None
+    raise OptionError(f"progress is {short_repr(progress)}: use 'auto', 'silent' or a function")
+
+
+def duration_in_words(seconds: float) -> str:
+    """12 s, 4 min, 2 h 5 min: as exact as an estimate is."""
+    if seconds < 90.0:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60.0)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
 
 NOT_AT_HAND: Mapping[int, Problem | Phases] = MappingProxyType({})
 

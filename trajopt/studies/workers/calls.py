@@ -3,13 +3,17 @@
 A chain is a generator that yields calls one after the other and is sent the outcome of each, so that one call
 may build on the last; chains run side by side. Ctrl-C ends the calls that run at once and keeps the outcomes
 of those that were done.
+
+Defers KeyboardInterrupt during critical sections.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -138,3 +142,22 @@ def outcomes_of(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -
         if len(running):
             for _ in running.stop():
                 pass
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """KeyboardInterrupt comes at the end of the block instead of within; for blocks of milliseconds.
+
+    In other threads than the main one, which Python never interrupts, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[Any] = []
+    former = signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if former is None else former)
+        if came and callable(former):
+            former(*came[0])

@@ -22,7 +22,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small
-from trajopt.graph.chain_rule import ChainRule, increase
+from trajopt.graph.graph import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.solvers.matrices import Entries, all_entries, product_entries
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts

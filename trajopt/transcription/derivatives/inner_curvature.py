@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.chain_rule import neighbours
-from trajopt.graph.graph import Graph
+from trajopt.graph.graph import Graph, neighbours
 from trajopt.graph.protocols.block import Pairs
 
 

@@ -11,10 +11,8 @@ import problems
 import trajopt
 from benchmarks.certified.bracket_coverage import coverage
 from benchmarks.certified.cases import cases, drawn_arm
-from trajopt.certified.bracketing.bracket_search import BracketSearch
-from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
-from trajopt.certified.bracketing.local_mesh import cut, raised
-from trajopt.certified.bracketing.remaining_gain import RemainingGain
+from trajopt.certified.bracketing.bracket_search import BracketSearch, cut, raised
+from trajopt.certified.bracketing.remaining_gain import RemainingGain, gain_of_control_points
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run

@@ -9,8 +9,7 @@ from hand_written import PointMasses
 import dynamics
 import trajopt
 from trajopt.checks.path_equations import path_equations
-from trajopt.checks.residual_forces import residual_forces
-from trajopt.checks.scales import equation_scales
+from trajopt.checks.residual_forces import equation_scales, residual_forces
 from trajopt.splines.node_sets import MotionSamples
 
 G, Z = 9.81, np.array([0.0, 0.0, 1.0])

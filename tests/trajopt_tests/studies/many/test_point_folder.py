@@ -11,7 +11,7 @@ from tiers import fast_first
 import problems
 import trajopt
 from trajopt.base.errors import ResultFolderError, SolutionFileError
-from trajopt.studies.many import point_table
+from trajopt.studies.many import point as point_table
 from trajopt.studies.many.code_digest import code_of_file, code_of_names
 
 BUILD = """

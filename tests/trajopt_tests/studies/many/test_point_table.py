@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from trajopt.base.errors import OptionError
-from trajopt.studies.many import point_table
+from trajopt.studies.many import point as point_table
 from trajopt.studies.many.point import StudyPoint
-from trajopt.studies.many.progress import Lines, Meter, duration_in_words, report_of
+from trajopt.studies.many.study import Lines, Meter, duration_in_words, report_of
 
 
 def rows(count):

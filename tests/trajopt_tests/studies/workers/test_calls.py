@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from trajopt.base.errors import ClusterError, OptionError, WorkerDiedError
-from trajopt.studies.workers.calls import Call, outcomes_of
-from trajopt.studies.workers.interrupts import interrupts_deferred
+from trajopt.studies.workers.calls import Call, interrupts_deferred, outcomes_of
 from trajopt.studies.workers.workers import Workers, opened
 
 

@@ -15,8 +15,9 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import ClusterError, OptionError
-from trajopt.studies.many.point_table import read_rows
-from trajopt.studies.workers import cluster, worker_versions
+from trajopt.studies.many import code_digest as worker_versions
+from trajopt.studies.many.point import read_rows
+from trajopt.studies.workers import cluster
 
 pytestmark = pytest.mark.faults
 
