@@ -1,12 +1,14 @@
 """One step of replanning: the plan from a measured state, in bounded time, from the plan before.
 
 The start is the plan before, later by the time that went by: its motion moves along, its multipliers with it
-by whole intervals. A given number of steps of Newton's method follows (`RealTimeIteration`). Where they lead
-to no plan, the plan before goes on, and the step says why: nothing is raised for numbers that a sensor gives.
+by whole intervals, or by contact and arc. A given number of steps of Newton's method follows
+(`RealTimeIteration`) and, where these lead to no plan, some of the interior-point method. Where that finds
+none either, the plan before goes on, and the step says why: nothing is raised for numbers of a sensor.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,7 +23,8 @@ from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.solution.answers import solution_at
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.newton.real_time import RealTimeIteration
+from trajopt.solvers.interior.interior_point import InteriorPoint
+from trajopt.solvers.newton.real_time import FURTHER, RealTimeIteration
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
 from trajopt.splines.curve import Curve
@@ -36,8 +39,10 @@ from trajopt.transcription.transcribe import (
     program_at,
     values_of,
 )
-from trajopt.transcription.unknowns import Layout
+from trajopt.transcription.unknowns import Layout, RowLabel
 
+ENDED = (Status.CONVERGED, Status.ITERATION_LIMIT)
+ARC = re.compile(r"arc \d+")
 WORST = 1e-2  # of a row's scale: the largest violation of a plan that is taken in place of the one before
 TOLERANCE = 1e-6  # of the KKT error, at which further steps are left out
 PROBE = 1e-6  # of a state, by which derivatives by it are differenced
@@ -134,23 +139,17 @@ def split_state(problem: ProblemData, state: ArrayLike) -> dict[str, Array]:
     return {"q at the start": given[:n], "v at the start": given[n:]}
 
 
-def shifted_start(
+def shifted_unknowns(
     structure: ProgramStructure, values: ProgramValues, before: Step, elapsed: float
-) -> WarmStart:
-    """The unknowns and multipliers from which a step begins: those of the plan before, later by `elapsed`."""
-    layout, nlp, elimination = values.unknowns.layout, before.nlp, values.unknowns.elimination
-    x = nlp.unknowns.elimination.expand(before.result.y)
-    point = before.result.warm_start
+) -> Array:
+    """The unknowns from which a step begins: those of the plan before, later by `elapsed` seconds."""
+    layout, elimination = values.unknowns.layout, values.unknowns.elimination
+    x = before.nlp.unknowns.elimination.expand(before.result.y)
     if elapsed or structure is not before.structure:
         durations = elimination.expand(elimination.reduce(x))[layout.durations]
         x = _later(layout, before.curve, x, elapsed, durations)
-    if structure is not before.structure:
-        point = WarmStart(point.y)
-    elif elapsed:
-        point = _multipliers_later(nlp, point, _whole_intervals(nlp, before.curve, elapsed))
-    fixed = structure.solution.fixed
-    y = nearest_point(elimination, structure.nearest_change, fixed, x)
-    return replace(point, y=values.bounds.clipped(y), hessian=None)
+    y = nearest_point(elimination, structure.nearest_change, structure.solution.fixed, x)
+    return values.bounds.clipped(y)
 
 
 def _later(layout: Layout, curve: Curve, x: Array, elapsed: float, durations: Array) -> Array:
@@ -169,53 +168,78 @@ def _later(layout: Layout, curve: Curve, x: Array, elapsed: float, durations: Ar
     return found
 
 
-def _whole_intervals(nlp: NLP, curve: Curve, elapsed: float) -> int:
-    """The number of intervals of a uniform mesh of one arc by which its multipliers move; else 0."""
-    bases = nlp.unknowns.layout.bases
-    widths = np.diff(bases[0].breakpoints)
-    if len(bases) > 1 or np.ptp(widths) > SAME_PLACE:
-        return 0
-    return min(round(elapsed / (curve.duration * float(widths[0]))), widths.size - 1)
+@dataclass(frozen=True)
+class Later:
+    """Places of a plan, by arc and normalised time of it, in the plan before.
+
+    gone : arcs that are over; those behind the last one repeat the first ones, as in a gait
+    intervals, ahead : of a uniform mesh of one arc, whole intervals that are over, and their normalised time
+    """
+
+    gone: int
+    intervals: int
+    ahead: float
+    arcs: int
+
+    @staticmethod
+    def of(curve: Curve, elapsed: float) -> Later:
+        arcs, widths = len(curve.bases), np.diff(curve.bases[0].breakpoints)
+        if arcs > 1:
+            gone = int(np.sum(curve.starts[1:-1] <= elapsed + SAME_PLACE * curve.duration))
+            return Later(gone, 0, 0.0, arcs)
+        count = 0
+        if np.ptp(widths) <= SAME_PLACE:
+            count = min(round(elapsed / (curve.duration * float(widths[0]))), widths.size - 1)
+        return Later(0, count, count * float(widths[0]), arcs)
+
+    def arc(self, arc: int) -> int:
+        return (arc + self.gone) % self.arcs
 
 
-def _multipliers_later(nlp: NLP, point: WarmStart, intervals: int) -> WarmStart:
-    """Multipliers of rows and bounds that stand so many intervals later, those of the end repeated."""
-    if not intervals:
-        return point
+def carried_multipliers(nlp: NLP, before: Step, elapsed: float) -> WarmStart:
+    """The start of a program with the multipliers of the plan before, which go by contact, arc and time.
+
+    Rows are the same where their constraints differ in the number of the arc alone; the nearest one counts.
+    """
+    old, point, later = before.nlp, before.result.warm_start, Later.of(before.curve, elapsed)
+    if nlp.groups is old.groups and not (later.gone or later.intervals):
+        return replace(point, y=nlp.start, hessian=None)
     rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
     assert rows is not None and low is not None and high is not None
-    nodes, span = nlp.unknowns.nodes, nlp.unknowns.nodes.span
-    per_span = np.bincount(span)
-    moved = rows.copy()
-    cursor = nlp.linear.count
-    for group in nlp.groups:
-        full = group.spread(rows[cursor : cursor + group.count])
-        at = group.node
-        if full.shape[0] > per_span[0] and np.all(np.diff(at) > 0):
-            target = np.minimum(at + intervals * int(per_span[0]), nodes.count - 1)
-            place = np.minimum(np.searchsorted(at, target), at.size - 1)
-            full = full[place]
-        moved[cursor : cursor + group.count] = full.ravel()[group.kept]
-        cursor += group.count
-    layout, free = nlp.unknowns.layout, nlp.unknowns.elimination.free
-    return replace(
-        point,
-        row_multipliers=moved,
-        lower_multipliers=_points_later(layout, free, low, intervals),
-        upper_multipliers=_points_later(layout, free, high, intervals),
-    )
+    found, table = np.zeros(nlp.row_count), _rows_by_name(old)
+    for (name, component, arc), (times, own) in _rows_by_name(nlp).items():
+        at = table.get((name, component, later.arc(arc)))
+        if at is not None:
+            nearest = np.abs(at[0] - np.minimum(times + later.ahead, 1.0)[:, None]).argmin(axis=1)
+            found[own] = rows[at[1][nearest]]
+    bounds = (_bounds_later(nlp, old, values, later) for values in (low, high))
+    return old.scaling.rescaled(WarmStart(nlp.start, found, *bounds), nlp.scaling)
 
 
-def _points_later(layout: Layout, free: Array, values: Array, intervals: int) -> Array:
-    """Values of unknowns y that stand some intervals later, those of the last control point repeated."""
-    full = np.zeros(layout.size)
-    full[free] = values
-    for group in layout.groups:
-        for basis, points in zip(group.bases, group.control_points(full), strict=True):
-            ends = basis.first_control_point
-            step = int(ends[1] - ends[0]) * intervals if ends.size > 1 else 0
-            points[:] = points[np.minimum(np.arange(len(points)) + step, len(points) - 1)]
-    return full[free]
+def _rows_by_name(nlp: NLP) -> dict[tuple[str, str, int], tuple[Array, Array]]:
+    """(constraint without the number of its arc, component, arc) -> normalised times and numbers of rows."""
+    found: dict[tuple[str, str, int], list[tuple[float, int]]] = {}
+    for number, label in enumerate(nlp.row_labels):
+        if isinstance(label, RowLabel) and label.s is not None:
+            key = ARC.sub("arc", label.constraint), label.component, label.arc or 0
+            found.setdefault(key, []).append((label.s, number))
+    return {
+        key: (np.array([s for s, _ in rows]), np.array([number for _, number in rows]))
+        for key, rows in found.items()
+    }
+
+
+def _bounds_later(nlp: NLP, old: NLP, values: Array, later: Later) -> Array:
+    """Multipliers of bounds of unknowns by arc and control point, those of the last one repeated."""
+    before, after = np.zeros(old.unknowns.layout.size), np.zeros(nlp.unknowns.layout.size)
+    before[old.unknowns.elimination.free] = values
+    for group, source in zip(nlp.unknowns.layout.groups, old.unknowns.layout.groups, strict=True):
+        given = source.control_points(before)
+        for arc, points in enumerate(group.control_points(after)):
+            own, first = given[later.arc(arc)], group.bases[arc].first_control_point
+            step = int(first[1] - first[0]) * later.intervals if first.size > 1 else 0
+            points[:] = own[np.minimum(np.arange(len(points)) + step, len(own) - 1)]
+    return after[nlp.unknowns.elimination.free]
 
 
 def _gains(step: Step) -> Array:
@@ -295,16 +319,23 @@ def next_step(
     steps: RealTimeIteration,
     run: Run,
 ) -> Step:
-    """The step for the values of a problem from the one before."""
-    values = values_of(structure, problem)
-    start = shifted_start(structure, values, before, before.age + elapsed)
-    scaling = before.nlp.scaling if structure is before.structure else None
-    nlp = program_at(structure, values, start.y, scaling)
-    result = steps.solve(nlp, start, run)
-    step = Step(problem, structure, nlp, result, result.status)
-    if result.status in (Status.CONVERGED, Status.ITERATION_LIMIT):
-        if result.infeasibility <= WORST:
-            return step
+    """The step for the values of a problem from the one before, which may have been another program's."""
+    values, elapsed_in_all = values_of(structure, problem), before.age + elapsed
+    y = shifted_unknowns(structure, values, before, elapsed_in_all)
+    nlp = program_at(structure, values, y, before.nlp.scaling if structure is before.structure else None)
+    result = _stepped(nlp, carried_multipliers(nlp, before, elapsed_in_all), steps, run)
+    if result.status in ENDED and result.infeasibility <= WORST:
+        return Step(problem, structure, nlp, result, result.status)
+    if result.status in ENDED:
         worst = f"rows are violated by {result.infeasibility:.2g} of their scale"
         return before.held(elapsed, Status.INFEASIBLE, worst)
     return before.held(elapsed, result.status, result.detail or result.status.value)
+
+
+def _stepped(nlp: NLP, start: WarmStart, steps: RealTimeIteration, run: Run) -> Result:
+    """The point that the steps lead to, or some of the interior-point method where they lead to no plan."""
+    result = steps.solve(nlp, start, run)
+    if run.expired or (result.status in ENDED and result.infeasibility <= WORST):
+        return result
+    further = replace(run, max_iterations=steps.steps + FURTHER)
+    return InteriorPoint(steps.tol).alone.solve(nlp, start, further)

@@ -131,9 +131,10 @@ class ContactProblem(HeldFrames):
     def standing_pose(self, q: ArrayLike, arc: int = 0) -> Array:
         """The pose q (n,), its base raised or lowered until the feet that stand in an arc touch the ground.
 
-        For `start_at`, `end_at` and `guess`: of a pose that is stated, feet are on the ground to rounding or
-        not at all. Call it after the contacts are added. Where a hand touches a wall, or what moves, raising
-        the base is not enough: the pose is then one near it at which all contacts of the arc touch.
+        For `start_at`, `end_at` and `guess`: of a pose that is stated at the end, feet are on the ground to
+        rounding or not at all, at the start within a millimetre or measured. Call it after the contacts are
+        added. Where a hand touches a wall, or what moves, raising the base is not enough: the pose is then
+        one near it at which all contacts of the arc touch.
         Raises InfeasibleBoundsError where these feet are not equally high above their ground, with both that
         are furthest apart, or not all can touch; OptionError where none stands or the base is held, and
         ShapeError for q.

@@ -134,3 +134,41 @@ def test_gains_of_an_arm_are_those_of_its_torques(arm):
         e = 1e-4 * np.eye(4)[i]
         high, low = (arm.solve(q_start=(state + s)[:2], v_start=(state + s)[2:]).tau(0.0) for s in (e, -e))
         np.testing.assert_allclose(step.gains[:, i], (high - low) / 2e-4, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.long
+def test_a_trot_under_pushes_goes_on_where_feet_change():
+    """Two programs in turns: multipliers of a plan go to the other one by contact and arc."""
+    pytest.importorskip("mujoco")
+    from benchmarks.receding_horizon.quadruped import PERIOD as SAMPLE
+    from benchmarks.receding_horizon.quadruped import PushedTrot
+
+    plant, rng = PushedTrot(), np.random.default_rng(1)
+    state = plant.reset(rng)
+    step, held, before = plant.first_step(state), 0, plant.stance[0]
+    for sample in range(26):
+        changed = plant.stance[0] != before
+        before = plant.stance[0]
+        step = plant.next_step(state, step, SAMPLE * (sample > 0))
+        held += not step.is_new
+        if changed:
+            assert step.is_new and step.result.iterations <= 3
+        state = plant.move(step, rng)
+    assert not plant.has_fallen() and held <= 1
+    assert {each.change for each in step.relaxations} <= {"held there", "velocity changed", "limit widened"}
+
+
+def test_a_goal_out_of_reach_leaves_the_plan_before():
+    """One second at 1 m/s^2 from rest to rest leads 0.25 m far."""
+    system = trajopt.system(("x", "speed"), ("push",), lambda node: [node.speed, node.push])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, "radau", duration=1.0))
+    problem.control("push", -1.0, 1.0)
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[0.2, 0.0])
+    problem.minimize(trajopt.state("push") ** 2)
+    compiled = trajopt.compile(problem)
+    first = compiled.step(np.zeros(2))
+    near = compiled.step(np.zeros(2), before=first, x_end=(0.21, 0.0))
+    far = compiled.step(np.zeros(2), before=first, elapsed=0.1, x_end=(3.0, 0.0))
+    assert near.is_new and not far.is_new and far.status is not Status.CONVERGED and far.reason
+    np.testing.assert_array_equal(far.u(0.0), first.u(0.1))
