@@ -65,6 +65,13 @@ def release(session: nox.Session) -> None:
     session.run("python", "scripts/check_wheel.py")
 
 
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def kernels(session: nox.Session) -> None:
+    """A wheel of compiled kernels in dist for each Python that is there: see docs/releasing.md."""
+    session.install(".")
+    session.run("python", "scripts/kernel_wheel.py")
+
+
 def install(session: nox.Session, extra: str) -> None:
     session.install("-e", f".[{extra}]")
 

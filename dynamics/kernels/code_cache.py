@@ -5,17 +5,23 @@ is read only where nobody but this user (or root) could have written it; it begi
 (`kernel_key`) and ends with a SHA-256 digest that shows damage. What fails any of these, or cannot be
 restored, is compiled again and replaced; what cannot be written is not kept. Files are named after kernel and
 key, and put in place whole: checkouts, versions and processes that compile at once share a folder.
+
+Kernels that are not there may come from the optional package `trajopt_kernels`, for a level of processors.
+`scripts/kernel_wheel.py` makes it for one version each of Python, Numba and NumPy, which keys tell: with
+others, or after an edit, it is as if it were not installed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import pickle
 import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +33,13 @@ from dynamics.kernels.kernel_key import NoKey, kernel_key
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 DIGEST = hashlib.sha256().digest_size  # bytes at the end of every file
+
+PORTABLE = "trajopt_kernels"  # the package of kernels that were compiled elsewhere
+#: Numba's name and features of its processors: x86-64 of 2013 and later, four doubles at a time.
+LEVEL = "x86-64-v3", ""
+_OF_LEVEL = ("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
+
+Target = tuple[str, str, str]  # architecture, name and features of a processor, as Numba tells them
 
 
 class KernelCache(NullCache):
@@ -42,20 +55,29 @@ class KernelCache(NullCache):
     def cache_path(self) -> Any:
         return str(self._folder)
 
-    def key(self, sig: Any, codegen: Any) -> str:
-        """Key of the kernel for a signature; NoKey where it is not kept."""
-        return kernel_key(self._function, self._options, sig, codegen.magic_tuple())
+    def key(self, sig: Any, target: Target) -> str:
+        """Key of the kernel for a signature and a processor; NoKey where it is not kept."""
+        return kernel_key(self._function, self._options, sig, target)
 
-    def path(self, key: str) -> Path:
+    def file_name(self, key: str) -> str:
         name = f"{self._function.__module__}.{self._function.__qualname__}"
-        return self._folder / f"{name.translate({ord(c): '-' for c in '<>'})[-150:]}-{key}.nbc"
+        return f"{name.translate({ord(c): '-' for c in '<>'})[-150:]}-{key}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The kernel for a signature from disk; None where it must be compiled."""
+        """The kernel for a signature from disk, its own before a portable one; None: it must be compiled."""
+        target_context.refresh()
+        own = target_context.codegen().magic_tuple()
+        return self._restored(self._folder, sig, own, target_context) or self._restored(
+            portable_folder(), sig, portable_target(own), target_context
+        )
+
+    def _restored(self, folder: Path | None, sig: Any, target: Target | None, target_context: Any) -> Any:
+        """The kernel for a processor from a folder, or None."""
+        if folder is None or target is None:
+            return None
         try:
-            target_context.refresh()
-            key = self.key(sig, target_context.codegen())
-            content = undamaged(trusted_content(str(self.path(key))))
+            key = self.key(sig, target)
+            content = undamaged(trusted_content(str(folder / self.file_name(key))))
             if not content.startswith(key.encode()):
                 return None
             return CompileResult._rebuild(target_context, *pickle.loads(content[len(key) :]))
@@ -67,9 +89,26 @@ class KernelCache(NullCache):
         if cres.lifted or cres.library.has_dynamic_globals:
             return
         with suppress(OSError, NoKey):
-            key = self.key(sig, cres.codegen)
+            key = self.key(sig, cres.codegen.magic_tuple())
             content = key.encode() + dumps(cres._reduce())
-            put_in_place(self.path(key), content + hashlib.sha256(content).digest())
+            put_in_place(self._folder / self.file_name(key), content + hashlib.sha256(content).digest())
+
+
+@cache
+def portable_folder() -> Path | None:
+    """The folder of the package of portable kernels; None where it is not installed."""
+    try:
+        found = importlib.util.find_spec(PORTABLE)
+    except (ImportError, ValueError):  # its import is blocked
+        return None
+    return None if found is None or found.origin is None else Path(found.origin).parent
+
+
+def portable_target(own: Target) -> Target | None:
+    """The processor that portable kernels are for; None where this one cannot run them."""
+    architecture, _, features = own
+    missing = {f"+{name}" for name in _OF_LEVEL}.difference(features.split(","))
+    return None if missing or not architecture.startswith("x86_64-") else (architecture, *LEVEL)
 
 
 def put_in_place(path: Path, content: bytes) -> None:
