@@ -122,7 +122,7 @@ BENCHMARKS = (
         "--smallest --write",
         ("problems", "solves", "not converged", "taken over", "ratio"),
         ("solving_again.md#benchmarks.solvers.interior",),
-        full="--pairs 8 --write",
+        full="--pairs 6 --largest 700 --write",
     ),
     Command("solvers.effort", columns=("method", "intervals", "relative error", "ms")),
     Command("solvers.intervals", columns=("intervals", "unknowns", "transcription, s", "objective")),
