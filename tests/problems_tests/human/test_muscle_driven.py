@@ -10,7 +10,7 @@ from dynamics.muscles.muscled_robot import MuscledRobot
 from problems.human.muscles.driven import muscle_problem
 from trajopt.base.errors import ProblemError
 
-MESH = trajopt.Trajectory.collocation(intervals=20, order=3, duration=0.8)
+MESH = trajopt.Trajectory.collocation(intervals=40, order=3, duration=0.8)
 
 
 def lift(tendon, **options):
