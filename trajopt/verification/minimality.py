@@ -56,6 +56,7 @@ MEASURED = (1e-12, 1e-7)  # scaled objectives that are more than rounding, and t
 POWERS = (0.5, 12.0)  # p of an objective that falls like T^-p; that of squared accelerations is 3
 FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much larger their largest one may be
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
+MOST_INWARD = 8  # unknowns that are followed away from a bound
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
 MIXTURES = 8  # of directions without curvature that are followed, and as many single unknowns
 NOTICED = 1e-4  # of all costs: what the objective must lose along them
@@ -220,6 +221,7 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
 def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> str:
     """Reason against a minimum: the objective falls from the point along a direction without curvature.
 
+    Unknowns at a bound are followed away from it where the Lagrangian, that of bounds left out, falls there.
     It falls from the point on, at every length that is looked at, and by more than the slope that the solve
     left: a^3 and -a^4 do at 0, a^4 and what many motions share do not. Where it falls on to 1e11
     times the size of the unknowns, the slope may be as small as what a solve leaves.
@@ -230,25 +232,28 @@ def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> st
     if y is None:
         return ""
     here = nlp.objective(y)
+    steps = nearby.inward_steps
     for direction in flat:
         step = np.zeros(y.size)
-        step[nearby.free] = direction * np.abs(y).max() / np.abs(direction).max()
-        for side in (1.0, -1.0):
-            before = here
-            for length in (*LENGTHS[::-1], *FARTHER):
-                moved = nearby.moved(y + side * length * step)
-                found = np.inf if moved is None else nlp.objective(moved)
-                near = moved is not None and length <= 1.0
-                first_order = 2.0 * abs(float(slope @ (moved - y))) if near else 0.0  # type: ignore[operator]
-                if moved is None or not found <= before + AGREEMENT * size + first_order:
-                    break
-                before = min(before, found)
-                if here - found > (NOTICED if near else FALLING) * size + first_order:
-                    return (
-                        "the motion is stationary but no minimum: along a direction without curvature every "
-                        f"row is met and the objective falls, by {(here - found) / size:.2g} of the costs "
-                        "so far; start from another guess, or look whether a cost has the wrong sign"
-                    )
+        step[nearby.free] = direction / np.abs(direction).max()
+        steps += [step, -step]
+    for step in steps:
+        step = step * np.abs(y).max()
+        before = here
+        for length in (*LENGTHS[::-1], *FARTHER):
+            moved = nearby.moved(y + length * step)
+            found = np.inf if moved is None else nlp.objective(moved)
+            near = moved is not None and length <= 1.0
+            first_order = 2.0 * abs(float(slope @ (moved - y))) if near else 0.0  # type: ignore[operator]
+            if moved is None or not found <= before + AGREEMENT * size + first_order:
+                break
+            before = min(before, found)
+            if here - found > (NOTICED if near else FALLING) * size + first_order:
+                return (
+                    "the motion is stationary but no minimum: along a direction without curvature every "
+                    f"row is met and the objective falls, by {(here - found) / size:.2g} of the costs "
+                    "so far; start from another guess, or look whether a cost has the wrong sign"
+                )
     return ""
 
 
@@ -346,7 +351,7 @@ class NearbyPoints:
     """
 
     def __init__(self, nlp: NLP, point: WarmStart) -> None:
-        active = active_set(nlp, point.y)
+        active = self._active = active_set(nlp, point.y)
         self.nlp, self.point = nlp, point
         self.free = np.flatnonzero(~(active.at_lower | active.at_upper))
         self._rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
@@ -362,6 +367,20 @@ class NearbyPoints:
         """The gradient of the Lagrangian, that of bounds included, (n,): zero but for what the solve left."""
         of_rows, lower, upper = multipliers_of(self.nlp, self.point)
         return lagrangian_gradient(self.nlp, self.point.y, of_rows) - lower + upper
+
+    @property
+    def inward_steps(self) -> list[Array]:
+        """Steps (n,) of unknowns off their bounds along which the Lagrangian without bounds falls, a few."""
+        of_rows, *_ = multipliers_of(self.nlp, self.point)
+        gradient = lagrangian_gradient(self.nlp, self.point.y, of_rows)
+        falls = np.where(self._active.at_lower, -gradient, 0.0)
+        falls = np.maximum(falls, np.where(self._active.at_upper, gradient, 0.0))
+        falls[self._active.at_lower & self._active.at_upper] = 0.0
+        steps = []
+        for i in np.argsort(-falls)[:MOST_INWARD]:
+            if falls[i] > 0.0:
+                steps.append(np.where(np.arange(falls.size) == i, -np.sign(gradient[i]), 0.0))
+        return steps
 
     @cached_property
     def hessian(self) -> sparse.csr_array:

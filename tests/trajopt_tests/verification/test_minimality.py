@@ -327,3 +327,13 @@ def test_a_cost_that_falls_for_ever_by_less_than_a_tolerance_fails(weight, passe
     solution = replace(trajopt.solve(built(weight, 0.0, 1.0), starts=1), known_problem=built(weight))
     report = solution.verify()
     assert report.holds == passes and ("a direction without curvature" in report.reason) != passes
+
+
+@pytest.mark.parametrize(("weight", "passes"), [(-1e-7, False), (-1e-8, False), (1e-7, True)])
+def test_an_unknown_at_its_bound_is_followed_where_the_cost_falls_for_ever(weight, passes):
+    """SLSQP stops beside the bound of a parameter, by less than the distance at which it counts as active."""
+    problem = problems.sliding_mass.build(intervals=8)
+    problem.parameter("k", 0.0, guess=0.0)
+    problem.minimize(trajopt.term(lambda node: weight * node.parameter("k"), name="falls"))
+    report = trajopt.solve(problem, trajopt.Slsqp()).verify()
+    assert report.holds == passes and ("a direction without curvature" in report.reason) != passes
