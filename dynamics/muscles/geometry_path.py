@@ -62,6 +62,7 @@ class WrapSurface:
     kind : with sizes (m) as in `SIZES`, its axis (of a cylinder, a torus) along z of its own axes
     link : None for the ground;  rotation : (3, 3) its axes in those of the link;  position : (3,) m
     quadrant : "all", or the half in which a path may touch it, "+x" say
+    active : False where paths pass through it; it still counts among the surfaces of a path (see `cylinder`)
 
     Raises MuscleError naming the surface: other kinds and quadrants, sizes that are no surface.
     """
@@ -73,6 +74,7 @@ class WrapSurface:
     rotation: ArrayField
     position: ArrayField
     quadrant: str = "all"
+    active: bool = True
 
     def __post_init__(self) -> None:
         where = f"wrap surface '{self.name}'"

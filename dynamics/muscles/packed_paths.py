@@ -13,7 +13,7 @@ from dynamics.errors import MuscleError
 from dynamics.model.joint import JOINT_TYPES
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.geometry_path import QUADRANTS, SIZES, GeometryPath, WrapSurface
-from dynamics.muscles.wrapped_paths import path_points, pulls, tree_arms
+from dynamics.muscles.wrapped_paths import INACTIVE, path_points, pulls, tree_arms
 from dynamics.quantities.kinematics import forward_kinematics
 
 Array = np.ndarray
@@ -84,14 +84,11 @@ class PackedPaths:
         return self.tree.link_count if name is None else self.tree.link_index(name)
 
     def _packed_surfaces(self, surfaces: Sequence[WrapSurface]) -> tuple[Array, ...]:
-        for surface in surfaces:
-            if surface.kind != "cylinder":
-                raise MuscleError(f"wrap surface '{surface.name}' is a {surface.kind}: not computed yet")
         sizes = np.zeros((len(surfaces), 3))
         for i, surface in enumerate(surfaces):
             sizes[i, : len(surface.sizes)] = surface.sizes
         return (
-            np.array([list(SIZES).index(surface.kind) for surface in surfaces], np.int64),
+            np.array([list(SIZES).index(s.kind) if s.active else INACTIVE for s in surfaces], np.int64),
             sizes,
             np.array([QUADRANTS[s.quadrant.lower()] for s in surfaces], np.int64).reshape(-1, 2),
             np.array([self._link(surface.link) for surface in surfaces], np.int64),

@@ -17,10 +17,13 @@ import numpy as np
 from dynamics.kernels.compile import inlined, kernel, subroutine
 from dynamics.kernels.spatial_algebra import add, cross, dot, rotate, rotate_back, sub
 from dynamics.muscles.wraps.cylinder import INSIDE, MANDATORY, NO_WRAP, WRAPPED, cylinder
+from dynamics.muscles.wraps.ellipsoid import ellipsoid
+from dynamics.muscles.wraps.sphere import sphere
+from dynamics.muscles.wraps.torus import torus
 
 ROUNDS = 8
 SETTLED = 5e-4  # m
-CYLINDER, SPHERE, ELLIPSOID, TORUS = 0, 1, 2, 3
+CYLINDER, SPHERE, ELLIPSOID, INACTIVE = 0, 1, 2, -1  # else a torus
 
 
 @inlined
@@ -49,7 +52,15 @@ def wrapped(p1, p2, origin, axes, surface, kinds, sizes, quadrants, method, alon
     """How a straight part in world axes wraps over a surface: answer, length on it, both tangent points."""
     a, b = rotate_back(axes, sub(p1, origin)), rotate_back(axes, sub(p2, origin))
     axis, side = quadrants[surface, 0], quadrants[surface, 1]
-    answer, length, r1, r2 = cylinder(a, b, sizes[surface, 0], sizes[surface, 1], axis, side, alone)
+    x, y, z = row3(sizes, surface)
+    if kinds[surface] == CYLINDER:
+        answer, length, r1, r2 = cylinder(a, b, x, y, axis, side, alone)
+    elif kinds[surface] == SPHERE:
+        answer, length, r1, r2 = sphere(a, b, x, axis, side)
+    elif kinds[surface] == ELLIPSOID:
+        answer, length, r1, r2 = ellipsoid(a, b, (x, y, z), axis, side, method)
+    else:
+        answer, length, r1, r2 = torus(a, b, x, y, axis, side, alone)
     return answer, length, add(origin, rotate(axes, r1)), add(origin, rotate(axes, r2))
 
 
@@ -103,6 +114,8 @@ def apply_wraps(
             own = turn[i]
             surface, first = wraps[own, 0], points + 2 * own
             count = without(order, count, first)
+            if kinds[surface] == INACTIVE:
+                continue
             begin, end = wraps[own, 1], wraps[own, 2]
             while begin <= end and not active[begin]:
                 begin += 1

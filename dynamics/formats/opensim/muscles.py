@@ -158,7 +158,7 @@ def _parameters(element: Element, default: Element | None, where: str) -> Iterat
 
 
 def read_path(
-    element: Element, where: str, name: str, surfaces: Mapping[str, WrapSurface | None], on: OnRobot
+    element: Element, where: str, name: str, surfaces: Mapping[str, WrapSurface], on: OnRobot
 ) -> tuple[GeometryPath, set[str]]:
     """The path of a muscle, ligament or spring, and the bodies of the file that its points are on."""
     path = next(element.iter("GeometryPath"), None)
@@ -235,15 +235,13 @@ def _kept_between(lower: float, upper: float) -> JointFunction:
 
 
 def _wrap(
-    element: Element, where: str, count: int, rows: list[int], surfaces: Mapping[str, WrapSurface | None]
+    element: Element, where: str, count: int, rows: list[int], surfaces: Mapping[str, WrapSurface]
 ) -> PathWrap | None:
-    """A wrap; None where its surface is not active, or no point of its range is left."""
+    """A wrap; None where no point of its range is left."""
     name = text_of(element, "wrap_object", what=f"{where}, a wrap")
     if name not in surfaces:
         raise OsimError(f"{where} wraps over '{name}', which is no surface: there are {list_names(surfaces)}")
     surface = surfaces[name]
-    if surface is None:
-        return None
     ends = numbers_of(text_of(element, "range", "-1 -1"), f"{where}, wrap over '{name}': range", 2)
     first = int(ends[0]) - 1 if ends[0] >= 1 else 0
     last = int(ends[1]) - 1 if ends[1] >= 1 else count - 1
@@ -262,8 +260,8 @@ def _wrap(
     return PathWrap(surface, inside[0], inside[-1], method) if inside else None
 
 
-def _surfaces(model: Element, on: OnRobot) -> Iterator[tuple[str, WrapSurface | None]]:
-    """Surfaces by name, None for those that are not active; the first of a name counts, as in OpenSim."""
+def _surfaces(model: Element, on: OnRobot) -> Iterator[tuple[str, WrapSurface]]:
+    """Surfaces by name; the first of a name counts, as in OpenSim."""
     seen = set[str]()
     holders = [("/ground", model.find("Ground"))]
     holders += [(f"/bodyset/{name_of(body, 'a body')}", body) for body in objects(model, "BodySet")]
@@ -279,12 +277,10 @@ def _surfaces(model: Element, on: OnRobot) -> Iterator[tuple[str, WrapSurface | 
                     yield name, _surface(element, name, owner, on)
 
 
-def _surface(element: Element, name: str, owner: str, on: OnRobot) -> WrapSurface | None:
+def _surface(element: Element, name: str, owner: str, on: OnRobot) -> WrapSurface:
     where = f"wrap surface '{name}'"
     if element.tag not in SURFACES:
         raise OsimError(f"{where} is a {element.tag}; {', '.join(SURFACES)} are read")
-    if not flag_of(element, "active", True):
-        return None
     kind, tags = SURFACES[element.tag]
     sizes = np.concatenate([numbers_of(text_of(element, tag, what=where), f"{where}: {tag}") for tag in tags])
     x, y, z = vector_of(element, "xyz_body_rotation", "0 0 0", where)
@@ -296,7 +292,7 @@ def _surface(element: Element, name: str, owner: str, on: OnRobot) -> WrapSurfac
         raise OsimError(f"{where} has {len(sizes)} sizes; {', '.join(SIZES[kind])} are expected")
     return WrapSurface(
         name, kind, tuple(sizes), link, pose.rotation, pose.position,
-        "all" if quadrant == "unassigned" else quadrant,
+        "all" if quadrant == "unassigned" else quadrant, flag_of(element, "active", True),
     )  # fmt: skip
 
 

@@ -58,10 +58,11 @@ def rewrite(model: Element) -> None:
 
 
 def _rewrite_body(model: Element, body: Element) -> None:
-    """One inertia in place of six elements; the ground is no body."""
+    """One inertia in place of six elements; the ground is no body, and keeps its surfaces."""
     bodies = model.find("BodySet/objects")
     if body.get("name") == GROUND and bodies is not None:
         bodies.remove(body)
+        SubElement(model, "Ground").extend(body.findall("WrapObjectSet"))
     elif body.find("inertia") is None:
         what = f"body '{body.get('name')}'"
         moments = [number_of(body, f"inertia_{moment}", "0", what) for moment in MOMENTS]

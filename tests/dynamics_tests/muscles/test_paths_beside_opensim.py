@@ -1,0 +1,41 @@
+"""Published models beside OpenSim: lengths, moment arms, forces in joints, where both are at hand.
+
+The environment variable OSIM_MODELS names the folder of the models.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from osim_files import OPENSIM
+
+import dynamics
+
+MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
+ORACLE = Path(__file__).parents[2] / "support" / "path_oracle.py"
+NAMES = ("Rajagopal2016", "gait10dof18musc")
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::dynamics.InertiaWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_paths_and_joint_reactions_are_those_of_opensim(name, tmp_path):
+    path, out = MODELS / f"{name}.osim", tmp_path / "oracle.npz"
+    if not (OPENSIM and path.exists()):
+        pytest.skip("OSIM_MODELS names no folder with this model, or OpenSim is not installed")
+    subprocess.run([sys.executable, str(ORACLE), str(path), str(out)], check=True, timeout=500)
+    osim, given = dynamics.load_osim(path, repair_inertia=True, muscles=True), np.load(out)
+    assert osim.muscles is not None
+    columns = [given["coordinates"].tolist().index(name) for name in osim.robot.joint_names]
+    rows = [given["muscles"].tolist().index(name) for name in osim.muscles.names]
+    joints = [given["joints"].tolist().index(joint.name) for joint in osim.joints]
+    q, v, a = (given[key][:, columns] for key in "qva")
+    paths = osim.muscles.paths.as_opensim()
+    assert np.abs(paths.lengths(q) - given["lengths"][:, rows]).max() < 1e-9
+    assert np.abs(paths.moment_arms(q) - given["arms"][:, rows][:, :, columns]).max() < 1e-9
+    found = dynamics.joint_reactions(osim.robot, osim.joints, q, v, a, paths, given["tensions"][:, rows])
+    weight = osim.robot.total_mass * np.linalg.norm(osim.robot.gravity)
+    assert np.abs(found - given["reactions"][:, joints]).max() < 1e-6 * weight
