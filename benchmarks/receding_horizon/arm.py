@@ -20,7 +20,7 @@ NOISE = 5e-4  # rad and rad/s
 PUSH, EVERY, LONG = 10.0, 20, 3  # N at the hand, along each axis; samples between pushes, and of each
 CENTRE, RADIUS, TURN = np.array([0.45, 0.0, 0.45]), 0.12, 2.0  # m, m, rad/s
 REST = np.array([0.0, -0.4, 0.0, -2.1, 0.0, 1.8, 0.8])
-FAST, STRONG, INSIDE = 0.8, 0.95, 0.05  # of limits; rad: what plans leave to disturbances
+FAST, STRONG, INSIDE = 0.65, 0.95, 0.05  # of limits; rad: what plans leave to disturbances
 HAND = "panda_link8"
 LOST = 0.2  # m, from the goal after the first second
 
