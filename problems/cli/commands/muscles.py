@@ -14,6 +14,7 @@ from problems.cli.exit_status import conclude_motion
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:
+    from problems.human.muscles.contact_forces import ContactForces
     from problems.human.muscles.electromyography import Electromyography
     from problems.human.muscles.muscle_use import MuscleUse
 
@@ -63,13 +64,15 @@ def muscles(
     """The muscles that moved a measured motion, with the least squared excitations.
 
     MOTION has coordinates of the model over time (.mot, .sto, .csv), FORCES is OpenSim's setup of external
-    loads. Writes states and controls as Moco does (muscles.sto), forces and fibre lengths (forces.sto), and
-    figures, and names joints that the muscles cannot drive and fibres beyond their curves.
+    loads. Writes states and controls as Moco does (muscles.sto), forces and fibre lengths (forces.sto),
+    contact forces of all joints (joint_forces.sto) and figures. Names joints that the muscles cannot drive
+    and fibres beyond their curves.
     """
     from dynamics import load_osim
     from problems.human.measured.external_loads import read_external_loads
     from problems.human.measured.inverse_dynamics import joint_moments
     from problems.human.motions.motion_file import read_motion
+    from problems.human.muscles.contact_forces import contact_forces
     from problems.human.muscles.electromyography import read_electromyography
     from problems.human.muscles.given_motion import muscles_of_motion
     from problems.human.muscles.muscle_use import solve_muscles
@@ -84,32 +87,38 @@ def muscles(
     output.progress(f"{problem.block.m} muscles on {len(problem.coordinates)} coordinates")
     use = solve_muscles(problem)
     recorded = None if emg is None else read_electromyography(emg, use, side)
-    files = write_use(use, recorded, out)
-    output.answer(f"{use}\nwritten: {', '.join(map(str, files))}")
-    output.values(answer_of(use, recorded, files))
+    contacts = contact_forces(osim, moments, use, loads)
+    files = write_use(use, contacts, recorded, out)
+    output.answer(f"{use}\n{contacts}\nwritten: {', '.join(map(str, files))}")
+    output.values(answer_of(use, contacts, recorded, files))
     conclude_motion(use.solution.converged)
 
 
-def write_use(use: MuscleUse, recorded: Electromyography | None, folder: Path) -> list[Path]:
+def write_use(
+    use: MuscleUse, contacts: ContactForces, recorded: Electromyography | None, folder: Path
+) -> list[Path]:
     """Write the tables and figures of muscles into a folder, and give their paths."""
     from problems.human.plot import muscle_curves as figures
 
     folder.mkdir(parents=True, exist_ok=True)
-    states, forces = folder / "muscles.sto", folder / "forces.sto"
-    use.write(states)
-    use.write_forces(forces)
+    tables = [folder / f"{name}.sto" for name in ("muscles", "forces", "joint_forces")]
+    for write, path in zip((use.write, use.write_forces, contacts.write), tables, strict=True):
+        write(path)
     drawn = {
         "activations.png": figures.activations(use, recorded=recorded),
         "forces.png": figures.forces(use),
+        "joint_forces.png": figures.contact_forces(contacts),
         "fibre_lengths.png": figures.fibre_lengths(use),
         "reserves.png": figures.reserves(use),
     }
     for name, figure in drawn.items():
         figure.savefig(folder / name)
-    return [states, forces, *(folder / name for name in drawn)]
+    return [*tables, *(folder / name for name in drawn)]
 
 
-def answer_of(use: MuscleUse, recorded: Electromyography | None, files: list[Path]) -> dict[str, Any]:
+def answer_of(
+    use: MuscleUse, contacts: ContactForces, recorded: Electromyography | None, files: list[Path]
+) -> dict[str, Any]:
     """The answer for programs."""
     import numpy as np
 
@@ -125,6 +134,7 @@ def answer_of(use: MuscleUse, recorded: Electromyography | None, files: list[Pat
         "largest_activation": largest[0],
         "largest_force": largest[1],
         "largest_reserve": largest[2],
+        "largest_joint_force": {name: float(contacts.force(name).max()) for name in contacts.joints},
         "correlation": {} if recorded is None else correlations(use, recorded),
         "problems": list(use.problems),
         "files": [str(file) for file in files],

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dynamics.muscles.curves import LONGEST, SHORTEST
+from problems.human.muscles.contact_forces import ContactForces
 from problems.human.muscles.electromyography import Electromyography, correlations
 from problems.human.muscles.muscle_use import MuscleUse
 from trajopt.base.palette import PALETTE
@@ -67,6 +68,18 @@ def reserves(use: MuscleUse) -> Figure:
             _name(axis, use.coordinates[i])
         axes[0].legend()
         figure.supylabel("N m or N", fontsize=SMALL_FONT)
+    return figure
+
+
+def contact_forces(contacts: ContactForces) -> Figure:
+    """Sizes of the contact forces in all joints over time, body weights."""
+    with settings():
+        figure, axes = panels(contacts.joints, COLUMNS, height=HEIGHT)
+        for joint, axis in zip(contacts.joints, axes, strict=True):
+            axis.plot(contacts.time, contacts.force(joint) / contacts.weight, color=PALETTE[0], linewidth=1.4)
+            axis.set_ylim(bottom=0.0)
+            _name(axis, joint)
+        figure.supylabel("contact force (body weights)", fontsize=SMALL_FONT)
     return figure
 
 

@@ -12,6 +12,7 @@ import trajopt
 from problems.cli.command_line import main
 from problems.human.measured.inverse_dynamics import joint_moments
 from problems.human.motions.motion_file import MotionTable
+from problems.human.muscles.contact_forces import contact_forces
 from problems.human.muscles.electromyography import correlations, read_electromyography
 from problems.human.muscles.given_motion import muscles_of_motion
 from problems.human.muscles.muscle_use import solve_muscles
@@ -161,5 +162,25 @@ def test_the_command_writes_tables_and_figures(folder):
     assert run.exit_code == 0, run.output
     answer = json.loads(run.stdout)
     assert answer["status"] == trajopt.Status.CONVERGED.value and not answer["problems"]
-    assert all((out / name).is_file() for name in ("muscles.sto", "forces.sto", "activations.png"))
+    assert all((out / name).is_file() for name in ("muscles.sto", "joint_forces.sto", "joint_forces.png"))
     assert set(answer["largest_force"]) == {"flexor_r", "extensor_r"}
+
+
+@pytest.mark.long
+def test_the_contact_force_balances_weight_motion_and_the_pull_of_muscles(use):
+    """On the forearm, in the plane: m (a - g) = contact + pull of both muscles along their lines."""
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    moments = moments_of(model)
+    found = contact_forces(model, moments, use)
+    assert found.joints == ("hinge",) and found.bodies == ("fore",)
+    q, v, a = (x[:, 0] for x in (moments.q, moments.v, moments.a))
+    along, across = np.stack([np.sin(q), -np.cos(q)], 1), np.stack([np.cos(q), np.sin(q)], 1)
+    motion = 4.0 * (0.2 * a[:, None] * across - 0.2 * v[:, None] ** 2 * along + np.array([0.0, 9.80665]))
+    pull = np.zeros_like(motion)
+    for i, side in enumerate((1.0, -1.0)):
+        end = 0.05 * along + 0.04 * side * across
+        line = np.array([0.05 * side, 0.25]) - end
+        tension = np.interp(moments.time, use.time, use.force[:, i])
+        pull += tension[:, None] * line / np.linalg.norm(line, axis=1)[:, None]
+    assert np.abs(found.wrench[:, 0, 3:5] - (motion - pull)).max() < 1e-9 * np.abs(pull).max()
+    assert "body weights" in str(found)

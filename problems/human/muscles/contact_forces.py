@@ -1,0 +1,77 @@
+"""Contact forces in the joints of a motion: what bones transmit, with the muscles of `MuscleUse` pulling."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynamics import OsimModel
+from problems.human.measured.external_loads import MeasuredForce, wrenches_on_links
+from problems.human.measured.inverse_dynamics import JointMoments
+from problems.human.muscles.muscle_use import MuscleUse
+from problems.human.opensim.storage import Storage, write_storage
+
+PARTS = ("mx", "my", "mz", "fx", "fy", "fz")
+
+
+@dataclass(frozen=True, eq=False)
+class ContactForces:
+    """Forces that joints exert on their outer bodies, in world axes, about the joint's place.
+
+    joints, bodies : (j,) names;  time : (K,) s;  wrench : (K, j, 6) [moment; force], N m and N
+    weight : N, of the person
+    """
+
+    joints: tuple[str, ...]
+    bodies: tuple[str, ...]
+    time: np.ndarray
+    wrench: np.ndarray
+    weight: float
+
+    def force(self, joint: str) -> np.ndarray:
+        """(K,) N, size of the force in a joint."""
+        return np.linalg.norm(self.wrench[:, self.joints.index(joint), 3:], axis=1)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a .sto with the labels of OpenSim's joint reactions: knee_r_on_tibia_r_in_ground_fx."""
+        columns = {
+            f"{joint}_on_{body}_in_ground_{part}": self.wrench[:, i, k]
+            for i, (joint, body) in enumerate(zip(self.joints, self.bodies, strict=True))
+            for k, part in enumerate(PARTS)
+        }
+        write_storage(path, Storage("joint reactions", self.time, columns))
+
+    def __str__(self) -> str:
+        width = max(map(len, self.joints))
+        lines = [f"{'joint':<{width}}  largest contact force"]
+        for joint in self.joints:
+            force = self.force(joint)
+            at = int(force.argmax())
+            lines.append(
+                f"{joint:<{width}}  {force[at]:.4g} N, {force[at] / self.weight:.2f} body weights, at "
+                f"{self.time[at]:.4g} s"
+            )
+        return "\n".join(lines)
+
+
+def contact_forces(
+    model: OsimModel, moments: JointMoments, use: MuscleUse, forces: tuple[MeasuredForce, ...] = ()
+) -> ContactForces:
+    """Forces in all joints at the times of a motion, from the forces of its muscles and of the ground.
+
+    moments : of the motion, as for `muscles_of_motion`;  forces : those of `joint_moments`
+    They contain the reserves, which are moments and no forces of muscles, and forces at the joint between
+    ground and pelvis, which are residuals.
+    """
+    robot, time = model.robot, moments.time
+    tensions = np.stack([np.interp(time, use.time, each) for each in use.force.T], axis=1)
+    external = wrenches_on_links(robot, moments.q, time, forces)
+    loads = {link: external[:, i] for i, link in enumerate(robot.link_names) if external[:, i].any()}
+    wrench = model.joint_reactions(moments.q, moments.v, moments.a, tensions=tensions, loads=loads)
+    gravity = float(np.linalg.norm(robot.gravity))
+    return ContactForces(
+        tuple(joint.name for joint in model.joints), tuple(joint.child.body for joint in model.joints), time,
+        wrench, robot.total_mass * gravity,
+    )  # fmt: skip
