@@ -20,6 +20,8 @@ from trajopt.solvers.solver_constants import FEASIBILITY
 
 LARGEST_DENSE = 1500  # unknowns of a program whose order in time is not known: its band is a full matrix
 
+FAR = 1e6  # times the size of the start: IPOPT begins there rather than at a point as far as this
+
 
 @dataclass(frozen=True)
 class InteriorSteps(SolverSettings):
@@ -82,7 +84,9 @@ class InteriorPoint(SolverSettings):
             return replace(first, status=Status.ITERATION_LIMIT, detail="")
         note = f"by IPOPT after {first.iterations} steps"
         rest = replace(ipopt, max_iterations=left)
-        result = continued(first, rest, nlp, WarmStart(first.y), later)
+        size = max(1.0, float(np.abs(nlp.start if start is None else start.y).max(initial=0.0)))
+        near = np.abs(first.y).max(initial=0.0) <= FAR * size
+        result = continued(first, rest, nlp, WarmStart(first.y) if near else start, later)
         return replace(result, detail=f"{result.detail}; {note}" if result.detail else note)
 
 
