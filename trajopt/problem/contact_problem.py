@@ -328,7 +328,7 @@ class ContactProblem(HeldFrames):
         self._hold_between_nodes(height, NEARLY, whole, stays(frame, arc))
         still = self._still(contact, arc, f"velocity of {frame}, arc {arc}")
         if still is not None:
-            self._hold_still(still, arc, f"{frame} stands, arc {arc}")
+            self._hold_still(still, arc, stands(frame, arc))
         if not contact.touches_down(arc):
             return
         placed = contact.placed(arc)
@@ -382,6 +382,11 @@ def touches(frame: str, arc: int) -> str:
 def stays(frame: str, arc: int) -> str:
     """Name of the constraint that its height does not change while it stands."""
     return f"{frame} stays on the ground, arc {arc}"
+
+
+def stands(frame: str, arc: int) -> str:
+    """Name of the constraint that its velocity is zero at the collocation points."""
+    return f"{frame} stands, arc {arc}"
 
 
 def above(frame: str, arc: int) -> str:

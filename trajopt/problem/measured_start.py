@@ -24,7 +24,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import parameter_leaf
-from trajopt.problem.contact_problem import ContactProblem, above, lands, stays, touches
+from trajopt.problem.contact_problem import ContactProblem, above, lands, stands, stays, touches
 from trajopt.problem.contacts.contact import Contact
 from trajopt.problem.contacts.loop_ends import fixed_at
 from trajopt.problem.contacts.loop_poses import NEARLY
@@ -61,7 +61,6 @@ class MeasuredStart:
 
     rows: tuple[StartRow, ...]
     graph: Graph
-    n: int
 
     @staticmethod
     def of(problem: ProblemData) -> MeasuredStart | None:
@@ -83,7 +82,10 @@ class MeasuredStart:
         }
         rows = [_start_row(problem, graph, number, each, known) for number, each in at_start]
         decided = tuple(row for row in rows if row.known.any())
-        return MeasuredStart(decided, graph, problem.dynamics.n) if decided else None
+        if not decided:
+            return None
+        several = [problem.constraints[row.number].term for row in decided]
+        return MeasuredStart(decided, graph_of(problem.independent_copy(), several))
 
     @cached_property
     def _chain(self) -> ChainRule:
@@ -108,7 +110,7 @@ class MeasuredStart:
             own = [row for row in self.rows if other.constraints[row.number].name in contacts]
             if any(np.abs(at.misfit(row)).max(initial=0.0) > NEARLY for row in own):
                 return problem
-        told = at.change_velocity(other)
+        told = at.change_velocity(other, None if all_rows else contacts)
         for row in self.rows:
             own = other.constraints[row.number]
             if not all_rows and own.name not in contacts and own.hold != "implied":
@@ -156,13 +158,16 @@ class StartState:
         equation = row.known & (own.lower == own.upper)
         return np.where(equation, self.value(row) - np.where(equation, own.lower, 0.0), 0.0)
 
-    def change_velocity(self, problem: ProblemData) -> list[Relaxation]:
-        """Give a problem the nearest velocities that meet all equations of v; returns what did not hold."""
+    def change_velocity(self, problem: ProblemData, only: set[str] | None) -> list[Relaxation]:
+        """Give a problem the nearest velocities that meet all equations of v; returns what did not hold.
+
+        only : names of the constraints that count; None: all
+        """
         pairs = []
         for row in self.rows.rows:
             own = problem.constraints[row.number]
             mask = row.of_v & row.known & _is_equation(own)
-            if mask.any() and own.hold != "implied":
+            if mask.any() and own.hold != "implied" and (only is None or own.name in only):
                 pairs.append((row, mask))
         if not pairs:
             return []
@@ -270,7 +275,7 @@ def _contacts(problem: ProblemData) -> dict[str, Contact]:
 def _rows_of_contacts(problem: ProblemData) -> set[str]:
     contacts = _contacts(problem)
     frames = [frame for frame, own in contacts.items() if 0 in own.arcs]
-    return {name(frame, 0) for frame in frames for name in (touches, lands)}
+    return {name(frame, 0) for frame in frames for name in (touches, lands, stands)}
 
 
 def _foot_of(problem: ProblemData, constraint: str) -> str:

@@ -80,6 +80,15 @@ def test_feet_further_off_are_refused_unless_the_state_was_measured():
     assert with_measured_start(measured).relaxations
 
 
+def test_velocities_that_contradict_other_statements_are_refused_as_before():
+    problem, pose = standing()
+    problem.subject_to(trajopt.v[6], equals=0.5, over="start", name="hip turns")
+    with pytest.raises(InfeasibleBoundsError, match="hip turns"):
+        trajopt.solve(problem, starts=1)
+    eased = with_measured_start(starting_at(problem, pose, np.zeros(N)))
+    assert velocities(eased)[6] == pytest.approx(0.5)
+
+
 KINDS = {
     "points": {},
     "soles": {"sole": [[0.01, 0.01, 0.0], [0.01, -0.01, 0.0], [-0.01, 0.0, 0.0]]},
