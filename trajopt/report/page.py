@@ -121,13 +121,14 @@ h1 { font-size: 1.5em } h2 { font-size: 1.1em; margin-top: 2em; border-bottom: 1
 table { border-collapse: collapse } td, th { padding: .15em .9em .15em 0; text-align: left }
 td.number { text-align: right; font-variant-numeric: tabular-nums }
 .tall { grid-row: span 2 }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(430px, 1fr)); gap: 1em }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(430px, 100%), 1fr)); gap: 1em }
 .charts { grid-auto-flow: dense }
 figure { margin: 0 }
 table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 1.5em }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 1.5em }
 img { max-width: 100% } figcaption { color: #555 } .plot { min-height: 300px }
 .bad { color: #b00020 }
+@media (max-width: 700px) { table { display: block; overflow-x: auto } body { margin: 1em auto } }
 """
 
 
@@ -209,6 +210,7 @@ def html(
     ]
     text = (
         f'<!doctype html><html lang="en" data-run="{run}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
         f"<title>{escape(solution.name)}</title><style>{STYLE}</style></head>"
         f"<body>{''.join(parts)}</body></html>\n"
     )

@@ -1,5 +1,6 @@
 """Reports say what the solution says, in one file that needs nothing else."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -27,6 +28,14 @@ def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path)
     assert "<script" not in text and "http" not in text
     for word in ("two_link_pr", "effort", "time", "torque limits", "KKT error", "derivatives", "slide"):
         assert word in text
+
+
+def test_a_report_fits_a_telephone(solution):
+    """Charts are as narrow as the window, and tables scroll."""
+    page = str(trajopt.report.html(solution))
+    assert '<meta name="viewport" content="width=device-width' in page
+    assert not re.search(r"minmax\(\d+px", page)
+    assert "max-width: 700px) { table { display: block; overflow-x: auto }" in page
 
 
 def test_saturated_torques_are_active_where_their_multipliers_are():
