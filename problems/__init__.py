@@ -5,11 +5,13 @@ The only package that knows both `dynamics` and `trajopt`. To write a problem, c
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from problems.name_conflicts import refuse_shadowed
+from problems.name_conflicts import refuse_another_trajopt
 
-refuse_shadowed("trajopt", "dynamics")
+refuse_another_trajopt()  # trajopt itself refuses others of the name dynamics or problems
+import_module("trajopt")
 
 if TYPE_CHECKING:
     from problems import betts_robot_arm as betts_robot_arm

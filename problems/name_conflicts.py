@@ -1,51 +1,17 @@
-"""A user's own file `dynamics.py` or `trajopt.py` that Python finds before the package of that name."""
+"""A user's own file or folder `trajopt`, which hides the package that would name it."""
 
 from __future__ import annotations
 
-import sys
-from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
-MARK = "py.typed"  # a file that both packages have
 
-
-def refuse_shadowed(*packages: str) -> None:
-    """Raise ShadowedPackageError where `import` finds another module of one of these names.
-
-    Importing it would fail later, and far from the cause: "module 'dynamics' has no attribute 'from_dh'".
-    """
-    for package in packages:
-        try:
-            spec = find_spec(package)
-        except ValueError:  # a module that was made by hand has no spec
-            spec = None
-            if package in sys.modules:
-                raise _error(package, repr(sys.modules[package])) from None
-        if spec is not None and not _is_ours(spec):
-            raise _error(package, _place(spec))
-
-
-def refuse_namesakes(folder: Path, *packages: str) -> None:
-    """Raise ShadowedPackageError where a folder that is about to be put on the path holds such a module."""
-    for package in packages:
-        spec = PathFinder.find_spec(package, [str(folder)])
-        if spec is not None and spec.origin is not None and not _is_ours(spec):
-            raise _error(package, _place(spec))
-
-
-def _is_ours(spec: ModuleSpec) -> bool:
-    return any((Path(place) / MARK).is_file() for place in spec.submodule_search_locations or ())
-
-
-def _place(spec: ModuleSpec) -> str:
-    return spec.origin or ", ".join(spec.submodule_search_locations or ())
-
-
-def _error(package: str, place: str) -> ImportError:
-    message = f"{place} has the name of the package '{package}' and hides it: rename that file or folder"
-    if package == "trajopt":  # whose errors cannot be imported then
-        return ImportError(message)
-    from trajopt.base.errors import ShadowedPackageError
-
-    return ShadowedPackageError(message)
+def refuse_another_trajopt() -> None:
+    """Raise ImportError where `import trajopt` finds another module; the package itself names the others."""
+    spec = find_spec("trajopt")
+    places = () if spec is None else spec.submodule_search_locations or ()
+    if spec is not None and not any((Path(place) / "py.typed").is_file() for place in places):
+        raise ImportError(
+            f"{spec.origin or ', '.join(places)} has the name of the package 'trajopt' and hides it: "
+            "rename that file or folder"
+        )

@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, str] = {
     "problems.identification": "moves",
     "problems.name_conflicts": "",
     "problems.catalogue": "recipe",
-    "problems.cli": "catalogue human moves identification name_conflicts",
+    "problems.cli": "catalogue human moves identification",
 }
 
 

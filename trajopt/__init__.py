@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trajopt.base.lazy_exports import export_lazily
+from trajopt.base.name_conflicts import refuse_shadowed
 from trajopt.base.version import __version__ as __version__
+
+refuse_shadowed("dynamics", "problems")  # a file of the user beside the script
 
 if TYPE_CHECKING:
     from trajopt import adapters as adapters

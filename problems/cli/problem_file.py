@@ -14,11 +14,11 @@ from typing import Any
 from dynamics.errors import DynamicsError
 from problems import catalogue
 from problems.cli.figures import is_ours
-from problems.name_conflicts import refuse_namesakes
 from problems.recipe import recipe
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ProblemError, TrajoptError
 from trajopt.base.files.array_file import near_files
+from trajopt.base.name_conflicts import refuse_namesakes
 
 
 def is_problem_file(name_or_path: str) -> bool:

@@ -26,7 +26,7 @@ def complaint(folder, *lines):
 
 
 @pytest.mark.parametrize(
-    "first", ["import problems", "import dynamics, problems", "from problems import kirk"]
+    "first", ["import trajopt", "import problems", "import dynamics, problems", "from problems import kirk"]
 )
 def test_a_file_dynamics_beside_the_script_is_named(tmp_path, first):
     (tmp_path / "dynamics.py").write_text("mass = 3.0\n")
@@ -35,6 +35,20 @@ def test_a_file_dynamics_beside_the_script_is_named(tmp_path, first):
         f"trajopt.base.errors.ShadowedPackageError: {tmp_path / 'dynamics.py'} has the name of the package "
         "'dynamics' and hides it: rename that file or folder"
     )
+
+
+def test_a_file_problems_beside_the_script_is_named(tmp_path):
+    (tmp_path / "problems.py").write_text("")
+    told = complaint(tmp_path, "import problems", "import trajopt")
+    assert f"{tmp_path / 'problems.py'} has the name of the package 'problems' and hides it" in told
+
+
+def test_folders_of_these_names_without_python_packages_are_left_alone(tmp_path):
+    (tmp_path / "problems").mkdir()
+    (tmp_path / "problems" / "mine.csv").write_text("")
+    script = tmp_path / "script.py"
+    script.write_text("import trajopt, problems; print(problems.kirk.__name__)")
+    assert run(tmp_path, str(script)).stdout.strip() == "problems.kirk"
 
 
 def test_a_folder_trajopt_beside_the_script_is_named(tmp_path):
