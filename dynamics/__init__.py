@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
     from dynamics.formats.mujoco.mujoco_model import from_mujoco as from_mujoco
+    from dynamics.formats.opensim.function_paths import load_function_paths as load_function_paths
     from dynamics.formats.opensim.naming import OsimNames as OsimNames
     from dynamics.formats.opensim.naming import OwnCoordinate as OwnCoordinate
     from dynamics.formats.opensim.osim_model import OsimModel as OsimModel
@@ -131,6 +132,7 @@ export_lazily(
         "Follower": "dynamics.couplings.coupled_tree",
         "JointFunction": "dynamics.couplings.joint_function",
         "OsimModel": "dynamics.formats.opensim.osim_model",
+        "load_function_paths": "dynamics.formats.opensim.function_paths",
         "OsimNames": "dynamics.formats.opensim.naming",
         "OwnCoordinate": "dynamics.formats.opensim.naming",
         "load_osim": "dynamics.formats.opensim.osim_model",

@@ -1,0 +1,74 @@
+"""`load_function_paths` reads paths that a file of OpenSim states as polynomials (FunctionBasedPath)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from dynamics.arguments import list_names
+from dynamics.errors import OsimError, UrdfError
+from dynamics.formats.opensim.elements import name_of, number_of, numbers_of, text_of
+from dynamics.formats.xml_source import xml_root
+from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
+
+POLYNOMIAL = "MultivariatePolynomialFunction"
+
+
+def load_function_paths(
+    path_or_xml: str | os.PathLike[str], joint_names: Sequence[str]
+) -> PathSurrogate:  # fmt: skip
+    """The polynomials of a set of FunctionBasedPath, a path or XML from "<" on, for q in this order.
+
+    joint_names : `robot.joint_names`. Moment arms are derivatives of lengths, whatever the file says of them.
+    Names of muscles are the last parts of those in the file. Their errors are unknown (NaN). Raises OsimError
+    for files without such paths, other functions, coordinates that are not given, coefficients of another
+    number.
+    """
+    try:
+        root = xml_root(path_or_xml)
+    except UrdfError as error:
+        raise OsimError(str(error)) from error
+    elements = list(root.iter("FunctionBasedPath"))
+    if not elements:
+        raise OsimError(f"the XML begins with <{root.tag}> and has no <FunctionBasedPath>")
+    names, columns, tables, weights = [], [], [], []
+    for element in elements:
+        name = name_of(element, "a path").rpartition("/")[2]
+        own, exponents, coefficients = _polynomial(element, f"path '{name}'", joint_names)
+        names.append(name)
+        columns.append(own)
+        tables.append(exponents)
+        weights.append(coefficients)
+    k = max(map(len, columns))
+    unknown = np.full(len(names), np.nan)
+    return PathSurrogate(
+        tuple(names), tuple(joint_names), np.array([own + [-1] * (k - len(own)) for own in columns]),
+        np.zeros((len(names), k)), np.ones((len(names), k)), np.cumsum([0, *map(len, tables)]),
+        np.concatenate([np.pad(table, ((0, 0), (0, k - table.shape[1]))) for table in tables]),
+        np.concatenate(weights), unknown, unknown,
+    )  # fmt: skip
+
+
+def _polynomial(
+    element: Element, where: str, joint_names: Sequence[str]
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Places of its coordinates in q, exponents and coefficients of one path."""
+    given = [path.rpartition("/")[2] for path in text_of(element, "coordinate_paths", what=where).split()]
+    missing = [name for name in given if name not in joint_names]
+    if missing or not given:
+        raise OsimError(
+            f"{where} follows {list_names(missing or given)}; coordinates are {list_names(joint_names)}"
+        )
+    holder = element.find("length_function")
+    function = None if holder is None else holder.find(POLYNOMIAL)
+    if function is None:
+        raise OsimError(f"{where} has no length_function that is a {POLYNOMIAL}; others are not read")
+    order = int(number_of(function, "order", None, where))
+    exponents = all_exponents(len(given), order)
+    coefficients = numbers_of(
+        text_of(function, "coefficients", what=where), f"{where}: coefficients", len(exponents)
+    )
+    return [list(joint_names).index(name) for name in given], exponents, coefficients
