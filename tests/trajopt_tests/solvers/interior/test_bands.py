@@ -59,7 +59,7 @@ def chain(spans, rows=(), pairs=()):
 
 
 def test_what_acts_everywhere_or_far_apart_goes_into_the_arrow():
-    spans = [[k, k] for k in range(9)]
+    spans: list[list[float]] = [[k, k] for k in range(9)]
     spans[4] = [0, 8]  # as a mirrored unknown acts at both ends
     spans[6] = [np.nan, np.nan]  # a duration
     bands = chain(spans, rows=[(0, 1), (1, 2), (3, 5), (0, 6), (8, 4)], pairs=[(0, 8), (1, 8), (7, 8)])
