@@ -196,7 +196,7 @@ class Later:
         return (arc + self.gone) % self.arcs
 
 
-def carried_multipliers(nlp: NLP, before: Step, elapsed: float) -> WarmStart:
+def multipliers_later(nlp: NLP, before: Step, elapsed: float) -> WarmStart:
     """The start of a program with the multipliers of the plan before, which go by contact, arc and time.
 
     Rows are the same where their constraints differ in the number of the arc alone; the nearest one counts.
@@ -323,7 +323,7 @@ def next_step(
     values, elapsed_in_all = values_of(structure, problem), before.age + elapsed
     y = shifted_unknowns(structure, values, before, elapsed_in_all)
     nlp = program_at(structure, values, y, before.nlp.scaling if structure is before.structure else None)
-    result = _stepped(nlp, carried_multipliers(nlp, before, elapsed_in_all), steps, run)
+    result = _stepped(nlp, multipliers_later(nlp, before, elapsed_in_all), steps, run)
     if result.status in ENDED and result.infeasibility <= WORST:
         return Step(problem, structure, nlp, result, result.status)
     if result.status in ENDED:
