@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, str] = {
     "dynamics.regressors": "kernels",
     "dynamics.couplings": "model",
     "dynamics.blocks": "quantities couplings",
-    "dynamics.muscles": "quantities couplings",
+    "dynamics.muscles": "blocks",
     "dynamics.rigid_body_model": "blocks",
     "dynamics.coupled_model": "blocks",
     "dynamics.formats": "muscles rigid_body_model coupled_model",
