@@ -109,13 +109,12 @@ def muscles_of_motion(
     )
     _bound_states(problem, block, least)
     missing = trajopt.block_term(block, output=MISSING, name="moments of muscles", unit="N m or N")
-    equations: dict[str, Any] = {"moments": missing - reserve}
+    problem.subject_to(missing - reserve, equals=0.0, name="moments")
     if not block.is_rigid:
-        equations["equilibrium of fibres and tendons"] = trajopt.block_term(block, output=EQUILIBRIUM)
-    for name, equation in equations.items():
-        problem.subject_to(equation, equals=0.0, name=name)
-        # no collocation point of the first interval knows the state there, as all of them lie behind it
-        problem.subject_to(equation, equals=0.0, over="start", name=f"{name} at the start")
+        balance = trajopt.block_term(block, output=EQUILIBRIUM, name="equilibrium of fibres and tendons")
+        problem.subject_to(balance, equals=0.0)
+        # no collocation point of the first interval knows the tendons there, as all of them lie behind it
+        problem.subject_to(balance, equals=0.0, over="start", name="equilibrium at the start")
     at_start = excitation - trajopt.state(ACTIVATION)
     problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
     problem.minimize(sum_of_squares(EXCITATION, np.ones(block.m)), name="excitations")
