@@ -4,6 +4,9 @@ A symmetric matrix of n unknowns, the first `inner` of them in a band, is kept a
 (inner, half + 1), whose row p holds the entries (p + d, p); `arrow` (inner, edge), which holds (inner + k, p)
 at [p, k]; `corner` (edge, edge). Behind the unknowns of the arrow, the edge holds rows that stay rows.
 
+The rows of G stand one after the other, those from starts[r] on with their columns; rows[groups[g]] to
+rows[groups[g + 1]] have the same columns, which are looked up once for all of them.
+
 Arguments are arrays and numbers, as numba writes their types to disk.
 """
 
@@ -23,35 +26,43 @@ _compiled = partial(compiled, fastmath={"reassoc", "contract"})
 def add_products(
     starts: np.ndarray,
     columns: np.ndarray,
+    groups: np.ndarray,
+    rows: np.ndarray,
     values: np.ndarray,
-    group_starts: np.ndarray,
-    group_rows: np.ndarray,
+    near: int,
     D: np.ndarray,
     band: np.ndarray,
     arrow: np.ndarray,
     corner: np.ndarray,
 ) -> None:
-    """Add the lower triangle of G' diag(D) G, for rows in groups with the same columns each."""
+    """Add the lower triangle of G' diag(D) G, for the rows of the first `near` groups."""
     inner, most = band.shape[0], 0
-    for g in range(group_starts.size - 1):
-        r = group_rows[group_starts[g]]
+    for g in range(near):
+        r = rows[groups[g]]
         most = max(most, starts[r + 1] - starts[r])
     local = np.empty((most, most))
-    for g in range(group_starts.size - 1):
-        first = group_rows[group_starts[g]]
-        width = starts[first + 1] - starts[first]
+    for g in range(near):
+        first = rows[groups[g]]
+        begin, width = starts[first], starts[first + 1] - starts[first]
         local[:width, :width] = 0.0
-        for k in range(group_starts[g], group_starts[g + 1]):
-            r = group_rows[k]
-            begin, weight = starts[r], D[r]
+        for k in range(groups[g], groups[g + 1]):
+            r = rows[k]
+            row, weight = values[starts[r] : starts[r + 1]], D[r]
             for i in range(width):
-                factor = weight * values[begin + i]
+                factor, sums = weight * row[i], local[i]
                 for j in range(i, width):
-                    local[i, j] += factor * values[begin + j]
-        begin = starts[first]
+                    sums[j] += factor * row[j]
+        run = 1  # columns side by side in the band
+        while run < width and columns[begin + run] == columns[begin] + run and columns[begin + run] < inner:
+            run += 1
         for i in range(width):
-            p = columns[begin + i]
-            for j in range(i, width):
+            p, behind = columns[begin + i], i
+            if p < inner and i < run:
+                sums, column = local[i, i:run], band[p]
+                for d in range(run - i):
+                    column[d] += sums[d]
+                behind = run
+            for j in range(behind, width):
                 q = columns[begin + j]
                 if q < inner:
                     band[p, q - p] += local[i, j]
@@ -66,12 +77,51 @@ def forward_columns(band: np.ndarray, columns: np.ndarray) -> None:
     """columns (inner, k) become L^-1 columns, for the band's Cholesky factor L."""
     inner, wide = band.shape
     for p in range(inner):
-        for k in range(columns.shape[1]):
-            columns[p, k] /= band[p, 0]
+        solved = columns[p]
+        for k in range(solved.size):
+            solved[k] /= band[p, 0]
         for d in range(1, min(wide, inner - p)):
-            factor = band[p, d]
-            for k in range(columns.shape[1]):
-                columns[p + d, k] -= factor * columns[p, k]
+            factor, later = band[p, d], columns[p + d]
+            for k in range(solved.size):
+                later[k] -= factor * solved[k]
+
+
+@_compiled
+def edge_inverse(
+    arrow: np.ndarray, corner: np.ndarray, rest: int, shift: float, flexibility: np.ndarray
+) -> tuple[bool, np.ndarray]:
+    """Inverse of the Schur complement of the edge, and whether it belongs to a positive definite matrix.
+
+    arrow : L^-1 arrow;  corner : its lower triangle counts;  rest : the number of unknowns among the edge
+    flexibility : of the rows behind them
+    """
+    edge = corner.shape[0]
+    S, inverse = np.zeros((edge, edge)), np.eye(edge)
+    for p in range(arrow.shape[0]):
+        row = arrow[p]
+        for k in range(edge):
+            sums, factor = S[k], row[k]
+            for m in range(k + 1):
+                sums[m] -= factor * row[m]
+    for k in range(edge):
+        for m in range(k + 1):
+            S[k, m] += corner[k, m]
+            S[m, k] = S[k, m]
+        S[k, k] += shift if k < rest else -flexibility[k - rest]
+    for k in range(edge):  # Gauss and Jordan: pivots of unknowns are positive, then those of rows negative
+        pivot = S[k, k]
+        if not (pivot > 0.0 if k < rest else pivot < 0.0):
+            return False, inverse
+        for m in range(edge):
+            factor = S[m, k] / pivot
+            if m != k and factor != 0.0:
+                for j in range(edge):
+                    S[m, j] -= factor * S[k, j]
+                    inverse[m, j] -= factor * inverse[k, j]
+        for j in range(edge):
+            S[k, j] /= pivot
+            inverse[k, j] /= pivot
+    return True, inverse
 
 
 @_compiled
@@ -79,10 +129,10 @@ def _solve(band: np.ndarray, arrow: np.ndarray, inverse: np.ndarray, x: np.ndarr
     """x (inner,) and edge become the solution, from L, L^-1 arrow and the inverse of the Schur complement."""
     inner, wide = band.shape
     for p in range(inner):
-        y = x[p] / band[p, 0]
+        y, column, rest = x[p] / band[p, 0], band[p], x[p:]
         x[p] = y
         for d in range(1, min(wide, inner - p)):
-            x[p + d] -= band[p, d] * y
+            rest[d] -= column[d] * y
     if edge.size:
         right = edge.copy()
         for p in range(inner):
@@ -98,39 +148,68 @@ def _solve(band: np.ndarray, arrow: np.ndarray, inverse: np.ndarray, x: np.ndarr
                 y += arrow[p, k] * edge[k]
             x[p] -= y
     for p in range(inner - 1, -1, -1):
-        y = 0.0
+        y, column, rest = 0.0, band[p], x[p:]
         for d in range(1, min(wide, inner - p)):
-            y += band[p, d] * x[p + d]
-        x[p] = (x[p] - y) / band[p, 0]
+            y += column[d] * rest[d]
+        x[p] = (x[p] - y) / column[0]
 
 
 @_compiled
-def times_rows(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, x: np.ndarray) -> np.ndarray:
+def times_rows(
+    starts: np.ndarray,
+    columns: np.ndarray,
+    groups: np.ndarray,
+    rows: np.ndarray,
+    values: np.ndarray,
+    x: np.ndarray,
+) -> np.ndarray:
     """G x."""
-    found = np.empty(starts.size - 1)
-    for r in range(found.size):
-        total = 0.0
-        for k in range(starts[r], starts[r + 1]):
-            total += values[k] * x[columns[k]]
-        found[r] = total
+    found, local = np.empty(starts.size - 1), np.empty(x.size)
+    for g in range(groups.size - 1):
+        first = rows[groups[g]]
+        begin, width = starts[first], starts[first + 1] - starts[first]
+        for i in range(width):
+            local[i] = x[columns[begin + i]]
+        for k in range(groups[g], groups[g + 1]):
+            r = rows[k]
+            row, total = values[starts[r] : starts[r + 1]], 0.0
+            for i in range(width):
+                total += row[i] * local[i]
+            found[r] = total
     return found
 
 
 @_compiled
 def add_transposed(
-    starts: np.ndarray, columns: np.ndarray, values: np.ndarray, y: np.ndarray, x: np.ndarray
+    starts: np.ndarray,
+    columns: np.ndarray,
+    groups: np.ndarray,
+    rows: np.ndarray,
+    values: np.ndarray,
+    y: np.ndarray,
+    x: np.ndarray,
 ) -> None:
     """x becomes x + G' y."""
-    for r in range(starts.size - 1):
-        weight = y[r]
-        for k in range(starts[r], starts[r + 1]):
-            x[columns[k]] += weight * values[k]
+    local = np.empty(x.size)
+    for g in range(groups.size - 1):
+        first = rows[groups[g]]
+        begin, width = starts[first], starts[first + 1] - starts[first]
+        local[:width] = 0.0
+        for k in range(groups[g], groups[g + 1]):
+            r = rows[k]
+            row, weight = values[starts[r] : starts[r + 1]], y[r]
+            for i in range(width):
+                local[i] += weight * row[i]
+        for i in range(width):
+            x[columns[begin + i]] += local[i]
 
 
 @_compiled
 def refined_solution(
     starts: np.ndarray,
     columns: np.ndarray,
+    groups: np.ndarray,
+    rows: np.ndarray,
     values: np.ndarray,
     far: np.ndarray,
     D: np.ndarray,
@@ -174,7 +253,7 @@ def refined_solution(
         v, z = Q[count], Z[count]
         for i in range(n):
             z[i] = v[i]
-        add_transposed(starts, columns, values, D * v[n:], z[:n])
+        add_transposed(starts, columns, groups, rows, values, D * v[n:], z[:n])
         for k in range(rest):
             edge[k] = z[inner + k]
         for k in range(far.size):
@@ -182,7 +261,7 @@ def refined_solution(
         _solve(band, arrow, inverse, z[:inner], edge)
         for k in range(rest):
             z[inner + k] = edge[k]
-        forward = times_rows(starts, columns, values, z[:n])
+        forward = times_rows(starts, columns, groups, rows, values, z[:n])
         for r in range(m):
             z[n + r] = D[r] * (forward[r] - v[n + r])
         for k in range(far.size):
@@ -196,15 +275,15 @@ def refined_solution(
             w[i] += H[k] * z[j]
             if i != j:
                 w[j] += H[k] * z[i]
-        add_transposed(starts, columns, values, z[n:], w[:n])
+        add_transposed(starts, columns, groups, rows, values, z[n:], w[:n])
         for _ in range(2):
             for k in range(count + 1):
-                product = 0.0
+                product, other = 0.0, Q[k]
                 for i in range(size):
-                    product += Q[k, i] * w[i]
+                    product += other[i] * w[i]
                 R[k, count] += product
                 for i in range(size):
-                    w[i] -= product * Q[k, i]
+                    w[i] -= product * other[i]
         length = 0.0
         for i in range(size):
             length += w[i] ** 2
@@ -236,3 +315,44 @@ def refined_solution(
         for i in range(m):
             y[i] += g[k] * Z[k, n + i]
     return x, y, count, left
+
+
+@_compiled
+def newton_direction(
+    factors: tuple,
+    tol: float,
+    most: int,
+    g: np.ndarray,
+    apart: np.ndarray,
+    count: int,
+    side: np.ndarray,
+    sign: np.ndarray,
+    t: np.ndarray,
+    z: np.ndarray,
+    target: np.ndarray,
+) -> tuple:
+    """Changes of x, slacks, gaps and z, and the new y, of the step towards z t = target; see `NewtonStep`.
+
+    factors : the arguments of `refined_solution` before the right-hand sides
+    count : of slacks;  side, sign : slack and sign of every gap
+    Besides, the largest shares of gaps and of z that a whole step takes, and what `refined_solution` returns.
+    """
+    starts, columns, groups, rows, values = factors[:5]
+    flexibility = factors[7]
+    b, right = np.zeros(count), -apart
+    for k in range(side.size):
+        b[side[k]] += sign[k] * target[k] / t[k]
+    for i in range(count):
+        right[i] += flexibility[i] * b[i]
+    dx, y, applied, left = refined_solution(*factors, -g, right, tol, most)
+    ds = times_rows(starts, columns, groups, rows, values, dx)[:count] + apart[:count]
+    for i in range(count):
+        if flexibility[i] < 1.0:  # of stiff rows: the difference would lose it to rounding
+            ds[i] = flexibility[i] * (y[i] + b[i])
+    dt, dz, of_gaps, of_multipliers = np.empty(t.size), np.empty(t.size), 0.0, 0.0
+    for k in range(t.size):
+        dt[k] = sign[k] * ds[side[k]]
+        dz[k] = (target[k] - z[k] * dt[k]) / t[k] - z[k]
+        of_gaps = max(of_gaps, -dt[k] / t[k])
+        of_multipliers = max(of_multipliers, -dz[k] / z[k])
+    return dx, ds, dt, dz, y, of_gaps, of_multipliers, applied, left

@@ -23,12 +23,18 @@ section 3.1. The solution is refined to that without gamma.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-from trajopt.solvers.interior.band_kernels import add_products, forward_columns, refined_solution
+from trajopt.solvers.interior.band_kernels import (
+    add_products,
+    edge_inverse,
+    forward_columns,
+    refined_solution,
+)
 from trajopt.solvers.interior.newton_layout import NewtonLayout
 from trajopt.solvers.solver_constants import ENDLESS, FEASIBILITY, GROWTH, LITTLE_GROWTH, ROUNDING
 
@@ -74,14 +80,12 @@ class CondensedSystem:
         least: float = 0.0,
     ) -> None:
         self.layout, self.H, self.values = layout, H, values
-        self.applications, self.residual, self.solves = 0, 0.0, 0
-        self.flexibility = flexibility
+        self.residual, self.flexibility = 0.0, flexibility
         self.D = np.where(layout.is_far, 0.0, 1.0 / (flexibility + SOFTENING))
         flat = np.bincount(layout.H_places, H, minlength=layout.bands.size).astype(float, copy=False)
         flat[layout.far_places] = values[layout.far_entries]
         band, arrow, corner = layout.arrays(flat)
-        G = layout.starts, layout.columns, values
-        add_products(*G, layout.group_starts, layout.group_rows, self.D, band, arrow, corner)
+        add_products(*layout.row_arrays, values, layout.near, self.D, band, arrow, corner)
         self.shift = self._factorized(band, arrow, corner, shifts, least)
 
     def _factorized(
@@ -110,23 +114,16 @@ class CondensedSystem:
         if not layout.edge:
             return True
         forward_columns(own, self._arrow)
-        rest = layout.bands.arrow
-        S = np.tril(corner) - self._arrow.T @ self._arrow
-        S = np.tril(S) + np.tril(S, -1).T
-        S[np.arange(rest), np.arange(rest)] += shift
-        if rest and lapack.dpotrf(S[:rest, :rest], lower=1)[1]:
-            return False
-        tail = np.arange(rest, layout.edge)
-        S[tail, tail] -= self.flexibility[layout.far] + SOFTENING
-        self._inverse = np.linalg.inv(S)
-        return True
+        softened = self.flexibility[layout.far] + SOFTENING
+        fits, self._inverse = edge_inverse(self._arrow, corner, layout.bands.arrow, shift, softened)
+        return bool(fits)
 
-    def solve(self, of_unknowns: np.ndarray, of_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(dx, y) for right-hand sides (n,) and (rows,)."""
+    @property
+    def factors(self) -> tuple[Any, ...]:
+        """The matrix and its factors, as `refined_solution` takes them."""
         layout = self.layout
-        dx, y, count, left = refined_solution(
-            layout.starts,
-            layout.columns,
+        return (
+            *layout.row_arrays,
             self.values,
             layout.far,
             self.D,
@@ -138,12 +135,12 @@ class CondensedSystem:
             self._band,
             self._arrow,
             self._inverse,
-            of_unknowns,
-            of_rows,
-            EXACT,
-            MOST_APPLICATIONS,
         )
-        self.applications, self.residual = self.applications + count, max(self.residual, left)
+
+    def solve(self, of_unknowns: np.ndarray, of_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(dx, y) for right-hand sides (n,) and (rows,)."""
+        dx, y, _, left = refined_solution(*self.factors, of_unknowns, of_rows, EXACT, MOST_APPLICATIONS)
+        self.residual = max(self.residual, left)
         return dx, y
 
 

@@ -21,7 +21,7 @@ class NewtonLayout:
     order : (n,) which of all unknowns of the program every unknown is
     starts, columns : rows of G and the unknowns of their entries
     entries : which entry of the Jacobian, with a 1 behind them, every entry of G is
-    group_starts, group_rows : near rows, those with the same columns together
+    groups, rows : the rows, same columns together, far ones last;  near : groups of others
     far : the rows that stay rows of the matrix, (k,);  is_far : (rows,) their mask
     H_entries, H_rows, H_columns : which entries of the Hessian are in its lower triangle, and where
     H_places, far_places : of these, and of `far_entries` of G, in the flat arrays
@@ -32,8 +32,9 @@ class NewtonLayout:
     starts: np.ndarray
     columns: np.ndarray
     entries: np.ndarray
-    group_starts: np.ndarray
-    group_rows: np.ndarray
+    groups: np.ndarray
+    rows: np.ndarray
+    near: int
     far: np.ndarray
     is_far: np.ndarray
     H_entries: np.ndarray
@@ -50,6 +51,11 @@ class NewtonLayout:
     @property
     def row_count(self) -> int:
         return self.starts.size - 1
+
+    @property
+    def row_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays by which `band_kernels` finds the entries of rows."""
+        return self.starts, self.columns, self.groups, self.rows
 
     @property
     def edge(self) -> int:
@@ -130,7 +136,7 @@ def _newton_layout(
     sorting = np.argsort(row * n + column, kind="stable")
     row, column, entries = row[sorting], column[sorting], entries[sorting]
     starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
-    group_starts, group_rows = _groups(starts, column, ~bands.far)
+    groups, by_group, near = _groups(starts, column, bands.far)
     far = np.flatnonzero(bands.far)
     far_entries = np.flatnonzero(bands.far[row])
     number = np.full(rows, -1)
@@ -142,8 +148,9 @@ def _newton_layout(
         starts=starts,
         columns=column,
         entries=entries,
-        group_starts=group_starts,
-        group_rows=group_rows,
+        groups=groups,
+        rows=by_group,
+        near=near,
         far=far,
         is_far=bands.far,
         H_entries=H_entries,
@@ -155,15 +162,16 @@ def _newton_layout(
     )
 
 
-def _groups(starts: np.ndarray, columns: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Near rows with the same columns together: where each group starts, and the rows."""
+def _groups(starts: np.ndarray, columns: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Rows with the same columns together: where groups start, the rows, and how many groups are near."""
     by_columns: dict[bytes, list[int]] = {}
-    for r in np.flatnonzero(near).tolist():
+    for r in np.flatnonzero(~far).tolist():
         by_columns.setdefault(columns[starts[r] : starts[r + 1]].tobytes(), []).append(r)
-    groups = list(by_columns.values())
+    near = list(by_columns.values())
+    groups = [*near, *([r] for r in np.flatnonzero(far).tolist())]
     sizes = [len(group) for group in groups]
-    group_rows = np.array([r for group in groups for r in group], dtype=np.int64)
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), group_rows
+    rows = np.array([r for group in groups for r in group], dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), rows, len(near)
 
 
 def _places(bands: Bands, far: int, row: np.ndarray, column: np.ndarray) -> np.ndarray:

@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trajopt.solvers.interior.band_kernels import newton_direction
 from trajopt.solvers.interior.condensed_system import (
     DOUBTFUL,
+    EXACT,
+    MOST_APPLICATIONS,
     CondensedSystem,
     Shifts,
     depend_on_each_other,
@@ -53,13 +56,18 @@ class Residuals:
 
 
 class Direction(NamedTuple):
-    """Changes of x, slacks, gaps and z, and the new multipliers y."""
+    """Changes of x, slacks, gaps and z, and the new multipliers y.
+
+    of_gaps, of_multipliers : the largest shares of gaps and of z that the whole step takes
+    """
 
     dx: np.ndarray
     ds: np.ndarray
     dt: np.ndarray
     dz: np.ndarray
     y: np.ndarray
+    of_gaps: float
+    of_multipliers: float
 
 
 class NewtonStep:
@@ -80,38 +88,29 @@ class NewtonStep:
             program.layout, self._H, self.at.slopes.values, flexibility, self._shifts
         )
 
-    def _solved(self, of_unknowns: np.ndarray, of_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The system's solution; where equations depend on each other, of one with softened equations."""
-        found = self.system.solve(of_unknowns, of_rows)
-        program, shifts = self.program, self._shifts
-        if self.system.residual > DOUBTFUL and shifts.dependent is None and program.equations.size:
-            shifts.dependent = depend_on_each_other(
-                program.layout, self.at.slopes.values, program.slack_count
-            )
+    def direction(self, target: np.ndarray | float, apart: np.ndarray | None = None) -> Direction:
+        """Towards z t = target, from G - s, that of the iterate if none is given.
+
+        Where equations depend on each other, those of the system are softened before.
+        """
+        program, (point, slopes, multipliers), shifts = self.program, self.at, self._shifts
+        apart = point.apart if apart is None else apart
+        aimed = np.full(point.t.size, target) if np.ndim(target) == 0 else target
+        gaps = program.slack_count, program.side, program.sign, point.t, multipliers.z
+        dx, ds, dt, dz, y, of_gaps, of_multipliers, _, left = newton_direction(
+            self.system.factors, EXACT, MOST_APPLICATIONS, slopes.g, apart, *gaps, aimed
+        )
+        if left > DOUBTFUL and shifts.dependent is None and program.equations.size:
+            shifts.dependent = depend_on_each_other(program.layout, slopes.values, program.slack_count)
             if shifts.dependent:
                 self._condense()
-                return self.system.solve(of_unknowns, of_rows)
-        return found
-
-    def direction(self, target: np.ndarray | float, apart: np.ndarray | None = None) -> Direction:
-        """Towards z t = target, from G - s, that of the iterate if none is given."""
-        program, (point, slopes, multipliers) = self.program, self.at
-        apart, count = point.apart if apart is None else apart, program.slack_count
-        b = program.by_slack(program.sign * (target / point.t))
-        of_rows = -apart
-        of_rows[:count] += self._flexibility * b
-        dx, y = self._solved(-slopes.g, of_rows)
-        # Changes of stiff rows follow from their multipliers: differences would lose them to rounding.
-        ds = program.forward(slopes, dx)[:count] + apart[:count]
-        ds = np.where(self._flexibility < 1.0, self._flexibility * (y[:count] + b), ds)
-        dt = program.sign * ds[program.side]
-        z = multipliers.z
-        return Direction(dx, ds, dt, (target - z * dt) / point.t - z, y)
+                return self.direction(target, apart)
+        return Direction(dx, ds, dt, dz, y, of_gaps, of_multipliers)
 
     def lengths(self, step: Direction, share: float = SHARE) -> tuple[float, float]:
         """The longest steps of the gaps and of their multipliers that take no more than a share of them."""
-        point, z = self.at.point, self.at.multipliers.z
-        return longest(point.t, step.dt, share), longest(z, step.dz, share)
+        one, other = (1.0 if most <= share else share / most for most in (step.of_gaps, step.of_multipliers))
+        return one, other
 
 
 def longest(values: np.ndarray, changes: np.ndarray, share: float = SHARE) -> float:

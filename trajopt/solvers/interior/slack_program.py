@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trajopt.solvers.interior.band_kernels import add_transposed, times_rows
+from trajopt.solvers.interior.band_kernels import add_transposed
 from trajopt.solvers.interior.newton_layout import newton_layout
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
@@ -153,14 +153,10 @@ class SlackProgram:
         found[self.equations] = multipliers.y[self.slack_count :]
         return found
 
-    def forward(self, slopes: Slopes, dx: np.ndarray) -> np.ndarray:
-        """dG/dx dx, (rows,)."""
-        return times_rows(self.layout.starts, self.layout.columns, slopes.values, dx)
-
     def lagrangian_gradient(self, slopes: Slopes, y: np.ndarray) -> np.ndarray:
         """grad f + (dG/dx)' y, (n,)."""
         found = slopes.g.copy()
-        add_transposed(self.layout.starts, self.layout.columns, slopes.values, y, found)
+        add_transposed(*self.layout.row_arrays, slopes.values, y, found)
         return found
 
     def answer(self, at: Iterate) -> WarmStart:
