@@ -1,7 +1,8 @@
 """Roots of traced terms that turn within a small part of their range: sqrt(u' u + e) with a small e.
 
 Along a line through the least value of a root y = sqrt(r) such a root is a V: it rises on both sides, within
-a small part of the way to another point, as steeply as on the whole way. A solver then sees a corner.
+a small part of the way to another point, as steeply as on the whole way. A term that holds the root has a
+corner there where its second difference is a part of its range in proportion to the step, not to its square.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ STEPS = 20  # of Newton's method to the least value of a root
 SPREADS = (0.1, 0.5)  # of the points beside a motion, as of kinks
 PART = 0.05  # of the way between two points
 PARTS = 20  # looked at on the way, for the largest value
+CORNER = 0.4  # second difference over PART of a way, relative to PART times the range: 2 of |x|, 0.1 of x^2
+NEAR = 0.5  # how far beside a motion a least value is looked for, relative to the largest input and one
 STARTS = 24  # of Newton's method
 FLAT = 1e-9  # of the largest curvature: directions without one are left alone
 STEEP = 0.5  # of the mean slope of the way, which a root with a corner has in its first part
@@ -46,16 +49,19 @@ def sharp_root_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Se
     motion = np.concatenate([values[name] for name in block.inputs], axis=1)
     one, other = pairs_of_points(motion, moves, SPREADS)
     points = np.unique(np.concatenate([one, other]), axis=0)
-    furthest = 2.0 * (1.0 + np.abs(points).max(axis=0))
+    size = NEAR * (1.0 + np.abs(motion).max(axis=0))
+    box = motion.min(axis=0) - size, motion.max(axis=0) + size
+    whole = block.with_borders()
     with np.errstate(all="ignore"):
         for radicand in radicands:
-            for least in _least_points(radicand, points[:: max(1, len(points) // STARTS)], moves, furthest):
+            for least in _least_points(radicand, points[:: max(1, len(points) // STARTS)], moves, box):
                 bottom, way = float(_root(radicand, least[None])[0]), np.where(moves, points - least, 0.0)
                 parts = np.linspace(PART, 1.0, PARTS)
                 usual = np.max([_root(radicand, least + part * way) for part in parts], axis=0)
                 sides = [_root(radicand, least + side * way) - bottom for side in (-PART, PART)]
                 corner = np.min(sides, axis=0) >= STEEP * PART * (usual - bottom)
                 corner &= (usual > 0.0) & (bottom <= 2.0 * PART * usual)
+                corner &= _has_corners(whole, least, way, parts)
                 if np.any(corner):
                     k = int(np.argmax(np.where(corner, usual, -1.0)))
                     j = int(np.argmax(np.abs(way[k])))
@@ -63,12 +69,21 @@ def sharp_root_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Se
     return None
 
 
+def _has_corners(whole: ExpressionBlock, least: Array, way: Array, parts: Array) -> Array:
+    """True for each way (P, inputs) along which a component of a term has a corner at a point, (P,)."""
+    middle = whole.value({"u": least[None]})["y"]
+    along = np.array([whole.value({"u": least + part * way})["y"] - middle for part in parts])
+    bend = np.abs(along[0] + whole.value({"u": least - PART * way})["y"] - middle)
+    ranges = np.abs(along).max(axis=0)
+    return np.any((bend >= CORNER * PART * ranges) & (ranges > 0.0), axis=1)
+
+
 def _root(radicand: ExpressionBlock, points: Array) -> Array:
     """The root at points (P, inputs), (P,); NaN where it has none."""
     return np.sqrt(radicand.value({"u": points})["r"][:, 0])
 
 
-def _least_points(radicand: ExpressionBlock, starts: Array, moves: Array, furthest: Array) -> Array:
+def _least_points(radicand: ExpressionBlock, starts: Array, moves: Array, box: tuple[Array, Array]) -> Array:
     """Points of least radicand near starts (P, inputs), by Newton steps with positive curvatures."""
     at, one, count = starts.copy(), {"r": np.ones((len(starts), 1))}, starts.shape[1]
     for _ in range(STEPS):
@@ -81,5 +96,5 @@ def _least_points(radicand: ExpressionBlock, starts: Array, moves: Array, furthe
         along = np.einsum("pji,pj->pi", axes, np.where(fine[:, None], gradient, 0.0))
         kept = sizes > FLAT * sizes.max(axis=1, initial=0.0, keepdims=True)
         at[:, moves] -= np.einsum("pij,pj->pi", axes, np.where(kept, along / np.where(kept, sizes, 1.0), 0.0))
-        at = np.clip(at, -furthest, furthest)
+        at = np.where(moves, np.clip(at, *box), at)
     return at

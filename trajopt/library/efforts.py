@@ -161,4 +161,4 @@ def _norm(joint: str, part: slice, rounding: float, what: str) -> ExpressionTerm
         vector = node.wrench(joint)[part]
         return (vector.T @ vector + rounding**2) ** 0.5 - rounding
 
-    return ExpressionTerm(norm, f"{what} in {joint}")
+    return SmoothedTerm(norm, f"{what} in {joint}")

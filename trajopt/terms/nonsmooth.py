@@ -161,7 +161,8 @@ class SlackedNorm(Arithmetic):
 class SmoothedTerm(ExpressionTerm):
     """y = f(node) in place of `exact`, which has no derivative everywhere: |P| made smooth, for instance.
 
-    Solvers see y; reports and certificates compare the integral of y at the nodes with that of `exact`.
+    Solvers see y, and its roots are not warned of; reports and certificates compare the integral of y at the
+    nodes with that of `exact`, where it is given.
     """
 
     exact: ExpressionTerm | None = None

@@ -17,7 +17,7 @@ from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantities import entry
 from trajopt.graph.sharp_roots import sharp_root_of
 from trajopt.problem.problem import ProblemData
-from trajopt.terms.nonsmooth import exact_of
+from trajopt.terms.nonsmooth import SmoothedTerm, exact_of
 
 ADVICE: Mapping[Border, str] = {
     "absolute value": "costs and upper bounds have trajopt.absolute(term), which is exact",
@@ -79,7 +79,7 @@ def _pressed_down(problem: ProblemData) -> Iterator[Term]:
         for each in (*problem.constraints, *problem.integrals)
         if np.any(np.isfinite(each.upper) & ~np.isfinite(each.lower))
     ]
-    yield from (term for term in stated if exact_of(term) is term)
+    yield from (term for term in stated if exact_of(term) is term and not isinstance(term, SmoothedTerm))
 
 
 def given_quantities(problem: ProblemData) -> set[str]:

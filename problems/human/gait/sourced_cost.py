@@ -38,6 +38,7 @@ from problems.human.body.person import Person
 from problems.human.gait.effort import powered, spring
 from problems.human.gait.passive_moments import LUMBAR, passive_arm_moments, passive_leg_moments
 from trajopt.base.errors import OptionError
+from trajopt.terms.nonsmooth import SmoothedTerm
 
 POWER_ROUNDING = 1.6e-3  # of P0, 5 W for 75 kg and 1.75 m, within which |power| is rounded off at zero
 TURN = 2.0  # N m for 75 kg and 1.75 m, within which one direction's strength passes into the other's
@@ -144,7 +145,7 @@ def muscle_effort(model: dynamics.RigidBodyModel, muscles: Torques, turn: float)
             total += torque**2 * (pulls + float(downward[i]) * (1.0 - way) / backward**2)
         return total
 
-    return trajopt.ExpressionTerm(effort, "dynamic effort")
+    return SmoothedTerm(effort, "dynamic effort")
 
 
 def muscle_power(
@@ -163,7 +164,7 @@ def muscle_power(
             total += np.sqrt((torque * rate) ** 2 + rounding**2) - rounding
         return total
 
-    return trajopt.ExpressionTerm(power, "mechanical power of muscles")
+    return SmoothedTerm(power, "mechanical power of muscles")
 
 
 def turning_accelerations(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
