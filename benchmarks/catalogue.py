@@ -215,6 +215,8 @@ SCRIPTS = (
     Command("code_counts.py", "", ("lines",)),
     Command("convergence.py", "", ("intervals", "T [s]", "order", "iterations")),
     Command("files_of_a_term.py", "", ("files where the term is stated",)),
+    Command("kernel_wheel.py", None),
+    Command("notebooks.py", "", ("notebooks in",)),
     Command("readme_figure.py", "x.png", (), ("figures/two_link_rr.png",)),
     Command("receding_horizon.py", "", ("plans, one every 20 ms",)),
     Command("solve_problem.py two_link_rr", "sliding_mass", ("KKT error",)),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.crba import crba
 from dynamics.algorithms.rnea import rnea
@@ -48,18 +49,22 @@ class CoupledModel(CoupledTree):
         """A block that evaluates these outputs with exact derivatives, as in `RigidBodyModel`."""
         return CoupledBlock(self, outputs, loads)
 
-    def tree_motion(self, q: Any, v: Any = None, a: Any = None) -> tuple[Array, ...]:
+    def tree_motion(
+        self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+    ) -> tuple[Array, ...]:
         """Displacements of the tree's joints, (..., joints), and their rates as far as v and a are given."""
         arrays, shape = self._nodes(q=q, v=v, a=a)
         motion = CoupledMotion(self, arrays, 0)
         return tuple(x.reshape(*shape, -1) for x in motion.arrays.values())
 
-    def forces(self, q: Any, of_tree: Any) -> Array:
+    def forces(self, q: ArrayLike, of_tree: ArrayLike) -> Array:
         """(..., n) generalized forces, tau_c = sum f_i' tau_i, of those of the joints (..., joints)."""
         arrays, shape = self._nodes(q=q, of_tree=of_tree)
         return CoupledMotion(self, arrays, 1).forces(arrays["of_tree"]).reshape(*shape, self.n)
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any, external: Any = None) -> Array:
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: ArrayLike | None = None
+    ) -> Array:
         """tau = M a + C v + g - J' external, (..., n) N m or N: `dynamics.rnea` of the coupled robot.
 
         external : None, or (..., links, 6) wrenches on the links, [moment; force], world axes and origin
@@ -67,18 +72,20 @@ class CoupledModel(CoupledTree):
         s, rate, second = self.tree_motion(q, v, a)
         return self.forces(q, rnea(self.tree, s, rate, second, external))
 
-    def mass_matrix(self, q: Any) -> Array:
+    def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q), (..., n, n): sum over joints of f_i' M_ij f_j'."""
         arrays, shape = self._nodes(q=q)
         motion = CoupledMotion(self, arrays, 1)
         scaled = crba(self.tree, motion.arrays["q"]) * motion.f[1][:, :, None] * motion.f[1][:, None, :]
         return (self.selection.T @ scaled @ self.selection).reshape(*shape, self.n, self.n)
 
-    def forward_dynamics(self, q: Any, v: Any, tau: Any) -> Array:
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """Accelerations a = M(q)^-1 (tau - C v - g), (..., n)."""
         return self.loaded_forward_dynamics(q, v, tau, {})
 
-    def loaded_forward_dynamics(self, q: Any, v: Any, tau: Any, loads: Mapping[str, Any]) -> Array:
+    def loaded_forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, loads: Mapping[str, Any]
+    ) -> Array:
         """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
 
         Moments are about the world origin. Raises as `link_wrenches`, InertiaError at a pose in which a
@@ -95,11 +102,11 @@ class CoupledModel(CoupledTree):
                 "the mass matrix is singular: a coordinate moves no mass in this pose; give another q"
             ) from error
 
-    def forward_kinematics(self, q: Any, frames: Any = None) -> Poses:
+    def forward_kinematics(self, q: ArrayLike, frames: Any = None) -> Poses:
         """Poses of links and frames, as `dynamics.forward_kinematics` gives them."""
         return forward_kinematics(self.tree, self.tree_motion(q)[0], frames)
 
-    def skeleton(self, q: Any) -> Array:
+    def skeleton(self, q: ArrayLike) -> Array:
         """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
         return skeleton(self.tree, self.tree_motion(q)[0])
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.rnea import joint_wrenches
 from dynamics.arguments import real_array, short_repr
@@ -49,8 +50,10 @@ class BodyJoint:
 
 
 def joint_reactions(
-    robot: KinematicTree | CoupledTree, joints: Sequence[BodyJoint], q: Any, v: Any, a: Any,
-    paths: MusclePaths | None = None, tensions: Any = None, loads: Mapping[str, Any] | None = None,
+    robot: KinematicTree | CoupledTree, joints: Sequence[BodyJoint],
+    q: ArrayLike, v: ArrayLike, a: ArrayLike,
+    paths: MusclePaths | None = None, tensions: ArrayLike | None = None,
+    loads: Mapping[str, ArrayLike] | None = None,
     on: Literal["child", "parent"] = "child", axes: Literal["ground", "child", "parent"] = "ground",
 ) -> Array:  # fmt: skip
     """(K, joints, 6) [moment; force] N m and N that every joint exerts on one of its bodies.
@@ -97,7 +100,7 @@ def joint_reactions(
     return found
 
 
-def _pose(tree: KinematicTree, poses: Any, end: JointEnd) -> tuple[Array, Array]:
+def _pose(tree: KinematicTree, poses: ArrayLike, end: JointEnd) -> tuple[Array, Array]:
     """Axes (K, 3, 3) of a body, and the joint's place (K, 3) on it, in the world."""
     if end.link is None:
         count = len(poses.position)

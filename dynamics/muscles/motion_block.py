@@ -81,7 +81,7 @@ class MotionBlock:
         return of[:, :, :m], of[:, :, m : 2 * m], of[:, :, 2 * m + c :], of[:, :, 2 * m : 2 * m + c]
 
     def arguments(self, u: Mapping[str, Array]) -> list[Array]:
-        """Those of `Fibres.force`."""
+        """The arguments of `Fibres.force`."""
         length, speed, _, _ = self.paths(u["t"][:, 0])
         states = u[STATES]
         if self.is_rigid:

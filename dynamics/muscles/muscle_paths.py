@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, real_array
 from dynamics.couplings.coupled_tree import CoupledTree
@@ -58,12 +58,12 @@ class MusclePaths:
     def _packed(self) -> PackedPaths:
         return PackedPaths(self.model, self.paths, self.stale_ends)
 
-    def lengths(self, q: Any) -> Array:
+    def lengths(self, q: ArrayLike) -> Array:
         """(..., m) m, lengths of the paths in poses q (..., n)."""
         q, shape = self._poses(q)
         return np.concatenate([self._packed.at(part).lengths for part in parts(q)]).reshape(*shape, -1)
 
-    def moment_arms(self, q: Any) -> Array:
+    def moment_arms(self, q: ArrayLike) -> Array:
         """(..., m, n) moment arms in poses q (..., n): m for a coordinate in rad, 1 for one in m.
 
         r = -dL/dq, the generalized force of a tension of 1 N at the points of the path. Where the path on a
@@ -73,11 +73,11 @@ class MusclePaths:
         arms = [self._packed.arms(self._packed.at(part), part) for part in parts(q)]
         return np.concatenate(arms).reshape(*shape, len(self.paths), self.model.n)
 
-    def speeds(self, q: Any, v: Any) -> Array:
+    def speeds(self, q: ArrayLike, v: ArrayLike) -> Array:
         """(..., m) m/s, lengthening speeds -r v, at poses and rates (..., n)."""
         return -np.einsum("...mn,...n->...m", self.moment_arms(q), real_array(v, "v"))
 
-    def wrenches(self, q: Any, tensions: Any) -> Array:
+    def wrenches(self, q: ArrayLike, tensions: ArrayLike) -> Array:
         """(K, links, 6) [moment; force] of tensions (K, m) N on the links, world axes and origin.
 
         q : (K, n). A tension pulls at the points of its path and at the tangent points of its wraps.
@@ -113,7 +113,7 @@ class MusclePaths:
 
     def surrogate(
         self,
-        motion: Any = None,
+        motion: ArrayLike | None = None,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         samples: int = 1500,
         tolerances: tuple[float, float] = (2e-4, 5e-4),
@@ -180,7 +180,7 @@ class MusclePaths:
             q, weights = np.concatenate([q, about]), np.concatenate([weights, np.ones(more)])
         return PathSamples(q, self.lengths(q), self.moment_arms(q), weights)
 
-    def _poses(self, q: Any) -> tuple[Array, tuple[int, ...]]:
+    def _poses(self, q: ArrayLike) -> tuple[Array, tuple[int, ...]]:
         q = real_array(q, "q")
         if q.shape[-1:] != (self.model.n,):
             names = list_names(self.model.joint_names)

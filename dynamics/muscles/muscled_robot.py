@@ -66,7 +66,7 @@ class MuscledRobot:
 
     @property
     def quantities(self) -> Mapping[str, DeclaredQuantity]:
-        """Those of the robot and of the muscles."""
+        """The quantities of the robot and of the muscles."""
         names, inputs = self.fibres.names, ("q", "v", *OF_MUSCLES[self.tendon])
         own = {
             MOMENT: DeclaredQuantity(inputs, None, "N m or N", "moments of all muscles", block=MUSCLES),

@@ -31,7 +31,7 @@ class PathSamples:
     weights: Array
 
     def counting_fully(self) -> PathSamples:
-        """Those whose weight is 1 alone."""
+        """The samples whose weight is 1 alone."""
         full = self.weights == 1.0
         return PathSamples(self.q[full], self.lengths[full], self.arms[full], self.weights[full])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, real_array
 from dynamics.errors import MuscleError, ShapeError
@@ -49,7 +49,7 @@ class PathSurrogate:
     length_errors: Array
     arm_errors: Array
 
-    def values(self, q: Any) -> SurrogateValues:
+    def values(self, q: ArrayLike) -> SurrogateValues:
         """Lengths and both derivatives by the paths' own coordinates, at poses (K, n)."""
         q = real_array(q, "q")
         if q.ndim != 2 or q.shape[1] != len(self.joint_names):
@@ -62,23 +62,23 @@ class PathSurrogate:
         second /= self.scales[:, :, None, None] * self.scales[:, None, :, None]
         return SurrogateValues(length.T, np.moveaxis(first, 2, 0), np.moveaxis(second, 3, 0))
 
-    def lengths(self, q: Any) -> Array:
+    def lengths(self, q: ArrayLike) -> Array:
         """(K, m) m, at poses (K, n)."""
         return self.values(q).lengths
 
-    def gradient(self, q: Any) -> Array:
+    def gradient(self, q: ArrayLike) -> Array:
         """(K, m, n) dL/dq at poses (K, n); moment arms are its negative."""
         first, n = self.values(q).first, len(self.joint_names)
         found = np.zeros((len(first), len(self.names), n + 1))  # the last column takes what is no coordinate
         np.put_along_axis(found, np.broadcast_to(self.coordinates % (n + 1), first.shape), first, 2)
         return found[:, :, :n]
 
-    def hessian(self, q: Any) -> Array:
+    def hessian(self, q: ArrayLike) -> Array:
         """(K, m, k, k) second derivatives by the paths' own `coordinates`, zero where these are -1."""
         return self.values(q).second
 
     def only(self, names: Iterable[str]) -> PathSurrogate:
-        """Those of these muscles, in this order; MuscleError for a name that none has."""
+        """The polynomials of these muscles, in this order; MuscleError for a name that none has."""
         chosen = tuple(names)
         missing = [name for name in chosen if name not in self.names]
         if missing:

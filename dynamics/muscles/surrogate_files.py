@@ -18,14 +18,14 @@ from dynamics.muscles.path_polynomials import PathSurrogate
 FORMAT = 1  # raised where fits of the same inputs come out otherwise
 
 
-def digest_of(*values: Any) -> str:
+def digest_of(*values: object) -> str:
     """A digest of numbers, texts, arrays, dataclasses, and of tuples, lists and mappings of them."""
     made = sha256(f"surrogate {FORMAT}".encode())
     _feed(made, values)
     return made.hexdigest()[:32]
 
 
-def _feed(made: Any, value: Any) -> None:
+def _feed(made: Any, value: object) -> None:
     made.update(type(value).__name__.encode() + b"(")
     if isinstance(value, np.ndarray):
         made.update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())

@@ -49,7 +49,7 @@ def frame_of(rotations, k, link):
 
 @subroutine
 def wrapped(p1, p2, origin, axes, surface, kinds, sizes, quadrants, method, alone):
-    """How a straight part in world axes wraps over a surface: answer, length on it, both tangent points."""
+    """The wrap of a straight part in world axes over a surface: answer, length on it, both tangent points."""
     a, b = rotate_back(axes, sub(p1, origin)), rotate_back(axes, sub(p2, origin))
     axis, side = quadrants[surface, 0], quadrants[surface, 1]
     x, y, z = row3(sizes, surface)

@@ -40,6 +40,8 @@ UNTIMED = {
     "free_joint",
     "ball_joint",
     "load_osim",
+    "load_function_paths",
+    "joint_reactions",
     "recentred",
     "rotation_vector",
     "christoffel_symbols_serial",

@@ -63,7 +63,7 @@ def test_a_solve_has_one_thread_and_gives_back_the_number_that_there_was(monkeyp
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = threads()
         trajopt.solve(problem, progress=lambda iteration: during.append(threads()))
-        assert threads() == before and set(before.values()) == {2}
+        assert threads() == before and 2 in before.values()  # one loaded with a single thread keeps it
     assert during and {count for each in during for count in each.values()} == {1}
 
 

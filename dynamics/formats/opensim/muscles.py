@@ -79,7 +79,7 @@ PARAMETERS: dict[str, tuple[tuple[str, ...], Mapping[str, float]]] = {
 
 @dataclass(frozen=True, eq=False)
 class OnRobot:
-    """Where bodies and coordinates of a file are on the robot that was made of it.
+    """Places of the bodies and coordinates of a file on the robot that was made of it.
 
     places : of the bodies, by the robot's names;  couplings : dependent and held coordinates
     """

@@ -43,7 +43,7 @@ def angle(a, b):
 
 @subroutine
 def tangent_points(p, radius):
-    """Where tangents through a point touch the circle, at the point's height: on its left and its right."""
+    """Points in which tangents through a point touch the circle, at the point's height: left, right."""
     far = math.sqrt(p[0] * p[0] + p[1] * p[1])
     vx, vy = p[0] / far, p[1] / far
     along = radius * radius / far
@@ -55,7 +55,7 @@ def tangent_points(p, radius):
 
 @inlined
 def crossing(p1, p2):
-    """Whether one point of the line is nearest to the axis, at which share from p1 to p2, and that point."""
+    """True if one point of the line is nearest to the axis, its share of the way p1 to p2, the point."""
     d = sub(p2, p1)
     across = d[0] * d[0] + d[1] * d[1]
     total = across + d[2] * d[2]
@@ -67,7 +67,7 @@ def crossing(p1, p2):
 
 @inlined
 def height(p1, normal, r):
-    """Whether the line along the axis through r cuts the plane through p1, and at what height."""
+    """True if the line along the axis through r cuts the plane through p1, and the height of the cut."""
     rise = 2.0 * REACH * normal[2]
     if abs(rise) < FLAT:
         return False, r[2]
@@ -78,7 +78,7 @@ def height(p1, normal, r):
 
 @inlined
 def slid(p, r, w):
-    """Whether the helix from r towards w bends off the straight part from p; a better height of r."""
+    """True if the helix from r towards w bends off the straight part from p; a better height of r."""
     before, after = unit(sub(r, p)), unit(sub(w, r))
     if abs(math.acos(before[2]) - math.acos(after[2])) > TANGENT:
         d = sub(w, p)
@@ -125,7 +125,7 @@ def helix(p1, p2, r1, r2, radius, long_way, alone):
 
 @subroutine
 def cylinder(p1, p2, radius, length, axis, side, alone):
-    """How a straight part p1 to p2 wraps: the answer, length on the surface, both tangent points.
+    """The wrap of a straight part p1 to p2: the answer, length on the surface, both tangent points.
 
     axis, side : the half that the path may touch, side 0 for all;  alone : no other surface shares the path
     """

@@ -229,7 +229,7 @@ def section(r1, r2, a, normal, offset, factor, long_way):
 
 @subroutine
 def ellipsoid(p1, p2, sizes, axis, side, method):
-    """How a straight part p1 to p2 wraps: the answer, length on the surface, both tangent points."""
+    """The wrap of a straight part p1 to p2: the answer, length on the surface, both tangent points."""
     nothing = (0.0, 0.0, 0.0)
     factor = 3.0 / (sizes[0] + sizes[1] + sizes[2])
     a = scale(factor, sizes)

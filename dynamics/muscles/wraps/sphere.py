@@ -18,7 +18,7 @@ CENTRAL = 1e-5  # sine between the part and the way to the centre
 
 @subroutine
 def tangent_points(p, normal, radius):
-    """Where tangents through a point touch the sphere in the plane of a normal."""
+    """Points in which tangents through a point touch the sphere, in the plane of a normal."""
     far = math.sqrt(dot(p, p))
     inward = scale(-1.0 / far, p)
     aside = cross(normal, inward)
@@ -31,7 +31,7 @@ def tangent_points(p, normal, radius):
 
 @subroutine
 def sphere(p1, p2, radius, axis, side):
-    """How a straight part p1 to p2 wraps: the answer, length on the surface, both tangent points."""
+    """The wrap of a straight part p1 to p2: the answer, length on the surface, both tangent points."""
     nothing = (0.0, 0.0, 0.0)
     if dot(p1, p1) < radius * radius or dot(p2, p2) < radius * radius:
         return INSIDE, 0.0, nothing, nothing

@@ -123,7 +123,7 @@ def marquardt(f, g, scale, bound, damping):
 
 @subroutine
 def torus(p1, p2, tube, ring, axis, side, alone):
-    """How a straight part p1 to p2 wraps: the answer, length on the surface, both tangent points."""
+    """The wrap of a straight part p1 to p2: the answer, length on the surface, both tangent points."""
     nothing = (0.0, 0.0, 0.0)
     n = unit(sub(p2, p1))
     one = add_scaled(p1, nearest_along(p1, n, ring), n)

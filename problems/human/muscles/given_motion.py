@@ -201,7 +201,7 @@ def _bound_states(problem: trajopt.Problem, block: MotionBlock, least: float) ->
 def sum_of_squares(name: str, unit: np.ndarray) -> trajopt.ExpressionTerm:
     """The sum of the squares of a control, its components in these units: one number, which costs least."""
 
-    def cost(node: Any) -> Any:
+    def cost(node: Any):
         squares = (getattr(node, name) / unit) ** 2
         return sum(squares[i] for i in range(unit.size))
 
