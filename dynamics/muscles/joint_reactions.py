@@ -21,10 +21,10 @@ from dynamics.algorithms.rnea import joint_wrenches
 from dynamics.arguments import real_array, short_repr
 from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
-from dynamics.errors import UnknownNameError
+from dynamics.errors import MuscleError, UnknownNameError
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.muscle_paths import MusclePaths
-from dynamics.quantities.kinematics import forward_kinematics
+from dynamics.quantities.kinematics import Poses, forward_kinematics
 from dynamics.quantities.link_wrenches import link_wrenches
 
 Array = np.ndarray
@@ -64,12 +64,15 @@ def joint_reactions(
     axes : of the world, or of one of the two bodies
 
     This is what OpenSim calls joint reaction. It contains the torque that drives the joint, which is zero
-    where muscles balance the motion. Raises ShapeError, UnknownNameError for links that do not exist.
+    where muscles balance the motion. Raises ShapeError, UnknownNameError for links that do not exist,
+    MuscleError for paths without tensions.
     """
     if on not in ("child", "parent") or axes not in ("ground", "child", "parent"):
         raise UnknownNameError(
             f"on is {short_repr(on)} and axes {short_repr(axes)}: give child or parent; for axes ground, too"
         )
+    if (paths is None) != (tensions is None):
+        raise MuscleError("give paths and tensions together, or neither where no muscle pulls")
     q, v, a = (real_array(x, name).reshape(-1, robot.n) for x, name in ((q, "q"), (v, "v"), (a, "a")))
     motion = {"q": q, "v": v, "a": a}
     if isinstance(robot, CoupledTree):
@@ -77,7 +80,7 @@ def joint_reactions(
     else:
         tree = robot
     external = link_wrenches(tree, (len(q),), loads or {})
-    if paths is not None:
+    if paths is not None and tensions is not None:
         external += paths.wrenches(q, tensions)
     wrenches = joint_wrenches(tree, motion["q"], motion["v"], motion["a"], external)
     poses = forward_kinematics(tree, motion["q"])
@@ -100,7 +103,7 @@ def joint_reactions(
     return found
 
 
-def _pose(tree: KinematicTree, poses: ArrayLike, end: JointEnd) -> tuple[Array, Array]:
+def _pose(tree: KinematicTree, poses: Poses, end: JointEnd) -> tuple[Array, Array]:
     """Axes (K, 3, 3) of a body, and the joint's place (K, 3) on it, in the world."""
     if end.link is None:
         count = len(poses.position)

@@ -199,12 +199,14 @@ class MuscleBlock:
                 exponents.append(e[kept] - (np.arange(k) == j))
                 weights.append((paths.weights[terms] * e[:, j])[kept] / paths.scales[i, j])
                 spans.append(spans[-1] + int(kept.sum()))
-        often = [np.repeat(x, k, axis=0) for x in (paths.coordinates, paths.centres, paths.scales)]
+        coordinates, centres, scales = (
+            np.repeat(x, k, axis=0) for x in (paths.coordinates, paths.centres, paths.scales)
+        )
         names = tuple(f"{name} {j}" for name in paths.names for j in range(k))
         unknown = np.full(m * k, np.nan)
         return PathSurrogate(
-            names, paths.joint_names, *often, np.array(spans), np.concatenate(exponents),
-            np.concatenate(weights), unknown, unknown,
+            names, paths.joint_names, coordinates, centres, scales, np.array(spans),
+            np.concatenate(exponents), np.concatenate(weights), unknown, unknown,
         )  # fmt: skip
 
     def _local(self, x: Array) -> Array:
