@@ -5,7 +5,7 @@
 b smooths the change between activation and deactivation. At rest the Hamiltonian of a cost e^2 has the
 second derivative 2 - 4 a b (tau_d - tau_a z^2) / (tau_d + tau_a z^2) by e. Where it is negative, pulses cost
 less than a steady excitation and every finer mesh finds a cheaper chatter. With tau_d = 4 tau_a it is
-positive at every activation for b below 2.3.
+positive at every activation for b below 2.27.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from dynamics.muscles.curves import (
 )
 
 Array = np.ndarray
+LEAST_COSINE = 0.1  # of the angle between fibres and tendon, that of OpenSim's Millard2012 muscles
 #: arguments of a muscle's force, in this order, by the compliance of the tendon
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "rigid": ("length", "speed", "activation"),
@@ -89,26 +90,26 @@ class Fibres:
 
     def __post_init__(self) -> None:
         m = len(self.names)
-        for each in fields(self)[1:9]:
-            given = np.asarray(getattr(self, each.name), dtype=float)
+        for field in fields(self)[1:9]:
+            given = np.asarray(getattr(self, field.name), dtype=float)
             try:
                 values = np.broadcast_to(given, (m,)).copy()
             except ValueError:
                 raise MuscleError(
-                    f"{each.name} has shape {given.shape} but there are {m} muscles: give one number each"
+                    f"{field.name} has shape {given.shape} but there are {m} muscles: give one number each"
                 ) from None
-            least = 0.0 if each.name in ("pennation_angle", "damping", "tendon_slack_length") else None
+            least = 0.0 if field.name in ("pennation_angle", "damping", "tendon_slack_length") else None
             wrong = ~np.isfinite(values) | ((values <= 0.0) if least is None else (values < least))
-            if each.name == "pennation_angle":
+            if field.name == "pennation_angle":
                 wrong |= values >= 0.5 * np.pi
             if np.any(wrong):
                 i = int(np.flatnonzero(wrong)[0])
                 needed = "a positive number" if least is None else "a number that is not negative"
                 raise MuscleError(
-                    f"{each.name} of muscle '{self.names[i]}' is {values[i]:g}: expected {needed}"
-                    f"{' below pi / 2' * (each.name == 'pennation_angle')}"
+                    f"{field.name} of muscle '{self.names[i]}' is {values[i]:g}: expected {needed}"
+                    f"{' below pi / 2' * (field.name == 'pennation_angle')}"
                 )
-            object.__setattr__(self, each.name, values)
+            object.__setattr__(self, field.name, values)
         if not self.width_scale > 0.0:
             raise MuscleError(f"width_scale is {self.width_scale}: expected a positive number, 1 for none")
 
@@ -227,21 +228,25 @@ class Fibres:
         passive = largest * (p[0] + self.damping * fast)
         return FibreState(fibre, u * cosine, active, passive, cosine, normal, fast)
 
-    def beyond_curves(self, normal_length: Array, time: Array) -> tuple[str, ...]:
-        """A sentence for every muscle whose fibres leave the lengths that the curves describe.
+    def beyond_curves(self, normal_length: Array, cosine: Array, time: Array) -> tuple[str, ...]:
+        """A sentence for every muscle whose fibres leave the lengths and angles that the curves describe.
 
-        normal_length : (K, m), optimal lengths, at times (K,) s
+        normal_length : (K, m), optimal lengths, and cosine : (K, m), cos(alpha), at times (K,) s
+        A cosine below 0.1 is that of a path hardly longer than its tendon, or shorter.
         """
         lines = []
         for i, name in enumerate(self.names):
-            own = normal_length[:, i]
-            for bad, at, word in (
-                (own > LONGEST, np.argmax(own), f"stretched above {LONGEST:g}"),
-                (~(own >= SHORTEST), np.argmin(own), f"shortened below {SHORTEST:g}"),
-            ):
+            length, along = normal_length[:, i], cosine[:, i]
+            for bad, values, at, fault in (
+                (length > LONGEST, length, np.argmax(length), f"stretched above {LONGEST:g} optimal lengths"),
+                (~(length >= SHORTEST), length, np.argmin(length),
+                 f"shortened below {SHORTEST:g} optimal lengths"),
+                (~(along >= LEAST_COSINE), along, np.argmin(along),
+                 f"no longer along their tendon, cosine below {LEAST_COSINE:g}"),
+            ):  # fmt: skip
                 if np.any(bad):
                     lines.append(
-                        f"fibres of '{name}' are {word} optimal lengths: {own[at]:.3g} at {time[at]:.4g} s; "
+                        f"fibres of '{name}' are {fault}: {values[at]:.3g} at {time[at]:.4g} s; "
                         "check its tendon slack length and the motion"
                     )
         return tuple(lines)

@@ -21,7 +21,7 @@ from dynamics.algorithms.rnea import joint_wrenches
 from dynamics.arguments import real_array, short_repr
 from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
-from dynamics.errors import MuscleError, UnknownNameError
+from dynamics.errors import MuscleError, ShapeError, UnknownNameError
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.muscle_paths import MusclePaths
 from dynamics.quantities.kinematics import Poses, forward_kinematics
@@ -64,27 +64,27 @@ def joint_reactions(
     axes : of the world, or of one of the two bodies
 
     This is what OpenSim calls joint reaction. It contains the torque that drives the joint, which is zero
-    where muscles balance the motion. Raises ShapeError, UnknownNameError for links that do not exist,
-    MuscleError for paths without tensions.
+    where muscles balance the motion. Raises ShapeError for arrays of other shapes, UnknownNameError for links
+    that do not exist, MuscleError for tensions without paths.
     """
     if on not in ("child", "parent") or axes not in ("ground", "child", "parent"):
         raise UnknownNameError(
             f"on is {short_repr(on)} and axes {short_repr(axes)}: give child or parent; for axes ground, too"
         )
-    if (paths is None) != (tensions is None):
-        raise MuscleError("give paths and tensions together, or neither where no muscle pulls")
-    q, v, a = (real_array(x, name).reshape(-1, robot.n) for x, name in ((q, "q"), (v, "v"), (a, "a")))
-    motion = {"q": q, "v": v, "a": a}
+    motion = {name: _rows(robot, x, name) for name, x in (("q", q), ("v", v), ("a", a))}
+    q = motion["q"]
     if isinstance(robot, CoupledTree):
         tree, motion = robot.tree, CoupledMotion(robot, motion, 2).arrays
     else:
         tree = robot
     external = link_wrenches(tree, (len(q),), loads or {})
+    if (paths is None) != (tensions is None):
+        raise MuscleError("tensions need the paths of muscles, and paths tensions: give both, or none")
     if paths is not None and tensions is not None:
         external += paths.wrenches(q, tensions)
     wrenches = joint_wrenches(tree, motion["q"], motion["v"], motion["a"], external)
     poses = forward_kinematics(tree, motion["q"])
-    found = np.empty((len(q), len(joints), 6))
+    reactions = np.empty((len(q), len(joints), 6))
     for i, joint in enumerate(joints):
         link = tree.link_index(str(joint.child.link))
         rotation = poses.rotation[:, link]
@@ -99,8 +99,16 @@ def joint_reactions(
         if axes != "ground":
             turn = _pose(tree, poses, joint.child if axes == "child" else joint.parent)[0]
             moment, force = (np.einsum("kji,kj->ki", turn, x) for x in (moment, force))
-        found[:, i, :3], found[:, i, 3:] = moment, force
-    return found
+        reactions[:, i, :3], reactions[:, i, 3:] = moment, force
+    return reactions
+
+
+def _rows(robot: KinematicTree | CoupledTree, given: ArrayLike, name: str) -> Array:
+    """(K, n) of an array (K, n) or (n,)."""
+    values = np.atleast_2d(real_array(given, name))
+    if values.ndim != 2 or values.shape[1] != robot.n:
+        raise ShapeError(f"{name} has shape {values.shape}; (K, {robot.n}) is expected")
+    return values
 
 
 def _pose(tree: KinematicTree, poses: Poses, end: JointEnd) -> tuple[Array, Array]:

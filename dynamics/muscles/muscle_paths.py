@@ -61,7 +61,9 @@ class MusclePaths:
     def lengths(self, q: ArrayLike) -> Array:
         """(..., m) m, lengths of the paths in poses q (..., n)."""
         q, shape = self._poses(q)
-        return np.concatenate([self._packed.at(part).lengths for part in parts(q)]).reshape(*shape, -1)
+        return np.concatenate([self._packed.at(part).lengths for part in parts(q)]).reshape(
+            *shape, len(self.paths)
+        )
 
     def moment_arms(self, q: ArrayLike) -> Array:
         """(..., m, n) moment arms in poses q (..., n): m for a coordinate in rad, 1 for one in m.
@@ -128,10 +130,13 @@ class MusclePaths:
 
         Of a path over more than six coordinates those with the largest moment arms count. `misses` of the
         result names the paths that are farther off than a tolerance. Raises MuscleError for coordinates that
-        the robot lacks, ranges that end before they begin, fewer than 10 samples.
+        the robot lacks, ranges that end before they begin, fewer than 10 samples, a motion without poses or
+        with numbers that are not finite.
         """
         lower, upper = self._ranges({} if ranges is None else ranges)
         near = None if motion is None else self._poses(motion)[0]
+        if near is not None and not (len(near) and np.all(np.isfinite(near))):
+            raise MuscleError(f"motion has {len(near)} poses: give one or more, of finite numbers")
         if samples < LEAST_SAMPLES or not (min(tolerances) > 0.0 and len(tolerances) == 2):
             raise MuscleError(
                 f"{samples} samples and tolerances {tolerances}: give {LEAST_SAMPLES} samples or more, and "

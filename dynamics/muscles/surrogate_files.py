@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
@@ -49,9 +51,9 @@ def stored(digest: str) -> PathSurrogate | None:
     if path is None or not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {field.name: file[field.name] for field in fields(PathSurrogate)}
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
     names = {name: tuple(str(x) for x in arrays[name]) for name in ("names", "joint_names")}
     return PathSurrogate(**{**arrays, **names})
@@ -65,9 +67,10 @@ def store(digest: str, surrogate: PathSurrogate) -> None:
     arrays = {field.name: np.asarray(getattr(surrogate, field.name)) for field in fields(surrogate)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
-            np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]
-        os.replace(file.name, path)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            whole = Path(folder) / path.name
+            np.savez_compressed(whole, **arrays)  # pyright: ignore[reportArgumentType]
+            os.replace(whole, path)
     except OSError:
         return
 

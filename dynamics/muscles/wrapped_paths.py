@@ -244,6 +244,7 @@ def pulls(counts, links, rows, ends, moving):
     """(K, m, points, 3) forces of a tension of 1 N on the points of the paths, in world axes.
 
     Parts between points of one link pull it at both ends alike and are left out, unless one of them moves.
+    Parts of no length have no direction and do not pull.
     """
     poses, m, widest = links.shape
     forces = np.zeros((poses, m, widest, 3))
@@ -256,6 +257,8 @@ def pulls(counts, links, rows, ends, moving):
                     continue
                 d = sub(row3(ends[k, path], i + 1), row3(ends[k, path], i))
                 size = math.sqrt(dot(d, d))
+                if size == 0.0:
+                    continue
                 for c in range(3):
                     share = d[c] / size
                     forces[k, path, i, c] += share

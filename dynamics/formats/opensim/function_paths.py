@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import comb
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -17,15 +18,13 @@ from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
 POLYNOMIAL = "MultivariatePolynomialFunction"
 
 
-def load_function_paths(
-    path_or_xml: str | os.PathLike[str], joint_names: Sequence[str]
-) -> PathSurrogate:  # fmt: skip
+def load_function_paths(path_or_xml: str | os.PathLike[str], joint_names: Sequence[str]) -> PathSurrogate:
     """The polynomials of a set of FunctionBasedPath, a path or XML from "<" on, for q in this order.
 
     joint_names : `robot.joint_names`. Moment arms are derivatives of lengths, whatever the file says of them.
     Names of muscles are the last parts of those in the file. Their errors are unknown (NaN). Raises OsimError
-    for files without such paths, other functions, coordinates that are not given, coefficients of another
-    number.
+    for files without such paths, other functions, coordinates that are not given or come twice, orders that
+    are no whole numbers, coefficients of another number.
     """
     try:
         root = xml_root(path_or_xml)
@@ -62,13 +61,17 @@ def _polynomial(
         raise OsimError(
             f"{where} follows {list_names(missing or given)}; coordinates are {list_names(joint_names)}"
         )
+    if len(set(given)) < len(given):
+        raise OsimError(f"{where} follows {list_names(given)}: name every coordinate once")
     holder = element.find("length_function")
     function = None if holder is None else holder.find(POLYNOMIAL)
     if function is None:
         raise OsimError(f"{where} has no length_function that is a {POLYNOMIAL}; others are not read")
-    order = int(number_of(function, "order", None, where))
-    exponents = all_exponents(len(given), order)
-    coefficients = numbers_of(
-        text_of(function, "coefficients", what=where), f"{where}: coefficients", len(exponents)
-    )
-    return [list(joint_names).index(name) for name in given], exponents, coefficients
+    order = number_of(function, "order", None, where)
+    if order < 0.0 or order % 1.0:
+        raise OsimError(f"{where} has a polynomial of order {order:g}: a whole number is expected")
+    terms = comb(len(given) + int(order), len(given))
+    written = text_of(function, "coefficients", what=where)
+    coefficients = numbers_of(written, f"{where}: coefficients", terms)
+    places = [list(joint_names).index(name) for name in given]
+    return places, all_exponents(len(given), int(order)), coefficients

@@ -85,7 +85,7 @@ class OsimModel:
     ) -> np.ndarray:  # fmt: skip
         """(K, joints, 6) [moment; force] that every one of `joints` exerts: `dynamics.joint_reactions`.
 
-        tensions : (K, m) N of the muscles, or None for none
+        tensions : (K, m) N of the muscles, None for none; MuscleError for a model read without muscles
         """
         paths = None if tensions is None or self.muscles is None else self.muscles.paths
         return joint_reactions(self.robot, self.joints, q, v, a, paths, tensions, loads, on, axes)

@@ -137,10 +137,19 @@ def test_numbers_that_no_muscle_has_are_refused(changed, message):
 
 def test_fibres_beyond_the_curves_are_named_with_their_times():
     lengths, time = np.array([[1.0, 0.4], [1.9, 0.3], [1.2, 0.1]]), np.array([0.0, 0.5, 1.0])
-    lines = fibres().beyond_curves(lengths, time)
+    lines = fibres().beyond_curves(lengths, np.ones((3, 2)), time)
     assert len(lines) == 2
     assert "fibres of 'one' are stretched above 1.8 optimal lengths: 1.9 at 0.5 s" in lines[0]
     assert "fibres of 'two' are shortened below 0.2 optimal lengths: 0.1 at 1 s" in lines[1]
+
+
+def test_a_path_shorter_than_its_slack_tendon_is_named_though_its_fibres_have_a_usual_length():
+    muscles = fibres()
+    path = muscles.tendon_slack_length + np.array([[-0.1, 0.1]])
+    state = muscles.state("rigid", path, np.zeros((1, 2)), np.ones((1, 2)))
+    (line,) = muscles.beyond_curves(np.ones((1, 2)), state.cosine, np.array([0.25]))
+    assert "fibres of 'one' are no longer along their tendon, cosine below 0.1" in line
+    assert "at 0.25 s" in line
 
 
 def test_activation_rises_and_decays_with_its_time_constants():

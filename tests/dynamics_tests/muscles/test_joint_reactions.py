@@ -68,7 +68,14 @@ def test_a_load_on_the_forearm_passes_the_elbow():
 def test_tensions_and_axes_that_do_not_exist_are_refused():
     with pytest.raises(dynamics.ShapeError, match=r"\(1, 1\) is expected, a column for each of flexor"):
         joint_reactions(arm(), [JOINT], Q, STILL, STILL, muscle(), [[1.0, 2.0]])
-    with pytest.raises(dynamics.MuscleError, match="paths and tensions together"):
-        joint_reactions(arm(), [JOINT], Q, STILL, STILL, muscle())
+    with pytest.raises(dynamics.MuscleError, match="tensions need the paths of muscles"):
+        joint_reactions(arm(), [JOINT], Q, STILL, STILL, tensions=[[1.0]])
     with pytest.raises(dynamics.UnknownNameError, match="on is 'hand' and axes 'ground'"):
         joint_reactions(arm(), [JOINT], Q, STILL, STILL, on="hand")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (5, 3), (2, 2, 2)])
+def test_a_motion_of_another_number_of_coordinates_is_refused(shape):
+    motion = np.zeros(shape)
+    with pytest.raises(dynamics.ShapeError, match=r"q has shape .*; \(K, 2\) is expected"):
+        joint_reactions(arm(), [JOINT], motion, motion, motion)

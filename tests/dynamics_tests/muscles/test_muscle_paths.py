@@ -120,6 +120,22 @@ def test_what_is_no_path_is_refused(case):
         make()
 
 
+def test_points_in_one_place_do_not_pull_on_each_other():
+    """A path through the elbow's centre, by a point on either link: no moment arm there, and no NaN."""
+    on_upper = [PathPoint("upper", (x, 0.0, 0.0)) for x in (0.1, 0.3)]
+    on_fore = [PathPoint("fore", (x, 0.0, 0.0)) for x in (0.0, 0.1)]
+    paths = paths_of(GeometryPath("through", (*on_upper, *on_fore)))
+    q = np.zeros((2, 2))
+    assert paths.lengths(q) == pytest.approx(0.3, abs=1e-14)
+    assert paths.moment_arms(q) == pytest.approx(0.0, abs=1e-14)
+
+
+def test_no_poses_have_no_lengths():
+    paths = paths_of(over_pulley(pulley("+y")))
+    assert paths.lengths(np.zeros((0, 2))).shape == (0, 1)
+    assert paths.moment_arms(np.zeros((0, 2))).shape == (0, 1, 2)
+
+
 def test_poses_of_another_robot_are_refused():
     paths = paths_of(GeometryPath("m", POINTS))
     with pytest.raises(dynamics.ShapeError, match=r"q has shape \(3,\) but the model has n = 2"):

@@ -143,6 +143,10 @@ WRONG = {
     "coordinate": (POLYNOMIALS.replace("j/x", "j/z"), "path 'm' follows z"),
     "function": (POLYNOMIALS.replace("Multivariate", "Other"), "no length_function"),
     "coefficients": (POLYNOMIALS.replace("5 6", "5"), "6 numbers are expected"),
+    "order": (POLYNOMIALS.replace(">2<", ">2.5<"), "order 2.5: a whole number"),
+    "negative": (POLYNOMIALS.replace(">2<", ">-1<"), "order -1: a whole number"),
+    "high": (POLYNOMIALS.replace(">2<", ">100000<"), "5000150001 numbers are expected"),
+    "twice": (POLYNOMIALS.replace("j/y", "j/x"), "follows x, x: name every coordinate once"),
 }
 
 

@@ -93,8 +93,13 @@ def test_a_fit_is_kept_and_one_of_another_arm_is_not_taken_for_it(tmp_path, monk
     assert again.names == first.names and np.array_equal(again.weights, first.weights)
     with pytest.raises(TypeError):
         two_muscles().only(["deltoid"]).surrogate(ranges=RANGES, samples=30)
-    file.write_bytes(b"torn")
-    assert surrogate_files.stored(file.stem) is None
+    whole = file.read_bytes()
+    for torn in (b"torn", whole[: len(whole) // 2], whole[:60] + bytes(60) + whole[120:]):
+        file.write_bytes(torn)
+        assert surrogate_files.stored(file.stem) is None
+    surrogate_files.store(file.stem, first)
+    assert surrogate_files.stored(file.stem) is not None
+    assert list((tmp_path / "surrogates").iterdir()) == [file]  # no temporary file stays
     monkeypatch.setattr(surrogate_files, "cache_folder", lambda: None)
     surrogate_files.store("x", first)
     assert surrogate_files.stored("x") is None
@@ -116,6 +121,8 @@ REFUSED = {
     "ends": ({"ranges": {"elbow": (1.0, 0.0)}}, "the range of 'elbow' is from 1.0 to 0.0"),
     "samples": ({"samples": 3}, "3 samples and tolerances"),
     "motion": ({"motion": np.zeros((2, 3))}, r"q has shape \(2, 3\)"),
+    "no pose": ({"motion": np.zeros((0, 2))}, "motion has 0 poses"),
+    "gap": ({"motion": np.array([[0.0, np.nan]])}, "motion has 1 poses: .* of finite numbers"),
 }
 
 
