@@ -65,8 +65,8 @@ def muscles(
 
     MOTION has coordinates of the model over time (.mot, .sto, .csv), FORCES is OpenSim's setup of external
     loads. Writes states and controls as Moco does (muscles.sto), forces and fibre lengths (forces.sto),
-    contact forces of all joints (joint_forces.sto) and figures. Names joints that the muscles cannot drive
-    and fibres beyond their curves.
+    contact forces of all joints (joint_forces.sto) and figures. Names coordinates that were not measured,
+    large residual forces, joints that the muscles cannot drive and fibres beyond their curves.
     """
     from dynamics import load_osim
     from problems.human.measured.external_loads import read_external_loads
@@ -84,13 +84,15 @@ def muscles(
     problem = muscles_of_motion(
         osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive
     )
+    recorded = None if emg is None else read_electromyography(emg, problem.fibres.names, side)
     output.progress(f"{problem.block.m} muscles on {len(problem.coordinates)} coordinates")
     use = solve_muscles(problem)
-    recorded = None if emg is None else read_electromyography(emg, use, side)
     contacts = contact_forces(osim, moments, use, loads)
     files = write_use(use, contacts, recorded, out)
-    output.answer(f"{use}\n{contacts}\nwritten: {', '.join(map(str, files))}")
-    output.values(answer_of(use, contacts, recorded, files))
+    lines = [*moments.problems, str(use), str(contacts), f"written: {', '.join(map(str, files))}"]
+    output.answer("\n".join(lines))
+    answer = answer_of(use, contacts, recorded, files)
+    output.values(answer | {"problems": [*moments.problems, *use.problems]})
     conclude_motion(use.solution.converged)
 
 
@@ -136,6 +138,5 @@ def answer_of(
         "largest_reserve": largest[2],
         "largest_joint_force": {name: float(contacts.force(name).max()) for name in contacts.joints},
         "correlation": {} if recorded is None else correlations(use, recorded),
-        "problems": list(use.problems),
         "files": [str(file) for file in files],
     }

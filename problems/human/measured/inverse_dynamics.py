@@ -76,6 +76,14 @@ class JointMoments:
             unit, kind = "N" if length else "N m", ", residual" if name in self.residuals else ""
             rms, largest = np.sqrt(np.mean(values**2)), np.abs(values).max()
             yield f"{name:<{width}}  {rms:>9.4g}  {largest:>9.4g}  {unit}{kind}"
+        yield from self.problems
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences about coordinates that were not measured and residuals that are large."""
+        return tuple(self._problems())
+
+    def _problems(self) -> Iterator[str]:
         if self.assumed:
             yield f"not in the motion, held at their default values: {list_names(self.assumed)}"
         force = self._residual_force()

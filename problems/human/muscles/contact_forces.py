@@ -12,7 +12,9 @@ from problems.human.measured.external_loads import MeasuredForce, wrenches_on_li
 from problems.human.measured.inverse_dynamics import JointMoments
 from problems.human.muscles.muscle_use import MuscleUse
 from problems.human.opensim.storage import Storage, write_storage
+from trajopt.base.errors import ProblemError
 
+SAME_TIME = 1e-9  # s
 PARTS = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
@@ -63,10 +65,16 @@ def contact_forces(
 
     moments : of the motion, as for `muscles_of_motion`;  forces : those of `joint_moments`
     They contain the reserves, which are moments and no forces of muscles, and forces at the joint between
-    ground and pelvis, which are residuals.
+    ground and pelvis, which are residuals. Raises ProblemError for moments of other times than the muscles',
+    MuscleError for a model without muscles.
     """
     robot, time = model.robot, moments.time
-    tensions = np.stack([np.interp(time, use.time, each) for each in use.force.T], axis=1)
+    if time[0] < use.time[0] - SAME_TIME or time[-1] > use.time[-1] + SAME_TIME:
+        raise ProblemError(
+            f"the moments are of {time[0]:g} to {time[-1]:g} s, the muscles of {use.time[0]:g} to "
+            f"{use.time[-1]:g} s: give the moments that the muscles were computed from"
+        )
+    tensions = np.stack([np.interp(time, use.time, tension) for tension in use.force.T], axis=1)
     external = wrenches_on_links(robot, moments.q, time, forces)
     loads = {link: external[:, i] for i, link in enumerate(robot.link_names) if external[:, i].any()}
     wrench = model.joint_reactions(moments.q, moments.v, moments.a, tensions=tensions, loads=loads)

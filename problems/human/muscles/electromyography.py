@@ -6,12 +6,14 @@ Activation and a rectified, filtered recording have no common unit: the correlat
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from problems.human.assessment.criteria import agreement
+from problems.human.motions.motion_file import check_times
 from problems.human.muscles.muscle_use import MuscleUse
 from problems.human.opensim.storage import read_storage
 from trajopt.base.arguments import list_names
@@ -54,32 +56,35 @@ class Electromyography:
 
 def read_electromyography(
     path: str | os.PathLike[str],
-    use: MuscleUse,
+    names: Sequence[str],
     side: str = "r",
     muscles: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Electromyography:
     """Read a .sto or .mot whose columns are channels, of the muscles of one leg.
 
-    side : "r" or "l";  muscles : channel -> its muscle or muscles, where the channel has another name
+    names : of the muscles, `MuscleUse.names`;  side : "r" or "l"
+    muscles : channel -> its muscle or muscles, where the channel has another name
     Raises OptionError for channels and muscles that do not exist, ProblemError where no channel is one of
-    the known names and for gaps, with their lines.
+    the known names, and with their line or row for gaps and times that do not increase.
     """
     if side not in ("r", "l"):
         raise OptionError(f"side is {side!r}: give 'r' or 'l'")
     table = read_storage(path)
-    given = {k: (each,) if isinstance(each, str) else tuple(each) for k, each in (muscles or {}).items()}
-    for channel, names in given.items():
+    check_times(table.time, Path(path))
+    given = {k: (x,) if isinstance(x, str) else tuple(x) for k, x in (muscles or {}).items()}
+    for channel, chosen in given.items():
         if channel not in table.columns:
             raise OptionError(
                 f"{path} has no column '{channel}'{near_matches(channel, list(table.columns))}: it has "
                 f"{list_names(list(table.columns))}"
             )
-        for name in names:
-            use.of(name)
+        for name in chosen:
+            if name not in names:
+                raise OptionError(f"there is no muscle '{name}': there are {list_names(names)}")
     for channel in table.columns:
-        own = tuple(n for n in use.names if n.endswith(f"_{side}") and n.startswith(_beginnings(channel)))
-        if own:
-            given.setdefault(channel, own)
+        matching = tuple(n for n in names if n.endswith(f"_{side}") and n.startswith(_beginnings(channel)))
+        if matching:
+            given.setdefault(channel, matching)
     if not given:
         raise ProblemError(
             f"{path} has {list_names(list(table.columns))}, of which none is a muscle of the model: name the "
@@ -93,8 +98,12 @@ def _beginnings(channel: str) -> tuple[str, ...]:
 
 
 def correlations(use: MuscleUse, recorded: Electromyography) -> dict[str, float]:
-    """Channel -> Pearson's r of its activity and the mean activation of its muscles, over common times."""
-    found = {}
+    """Channel -> Pearson's r of its activity and the mean activation of its muscles, over common times.
+
+    It is NaN where one of the two does not change. Raises ProblemError where fewer than three times of the
+    motion were recorded.
+    """
+    agreements = {}
     for channel, names in recorded.muscles.items():
         activity = recorded.at(channel, use.time)
         known = np.isfinite(activity)
@@ -104,5 +113,5 @@ def correlations(use: MuscleUse, recorded: Electromyography) -> dict[str, float]
                 f"is from {use.time[0]:g} to {use.time[-1]:g} s: give a recording of the same time"
             )
         mean = use.activation[:, [use.of(name) for name in names]].mean(axis=1)
-        found[channel] = agreement(mean[known], activity[known])[0]
-    return found
+        agreements[channel] = agreement(mean[known], activity[known])[0]
+    return agreements

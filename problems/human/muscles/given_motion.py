@@ -21,7 +21,7 @@ import trajopt
 from dynamics import OsimModel
 from dynamics.muscles.activation import SMOOTHING, activation_rate, check_smoothing
 from dynamics.muscles.fibres import Fibres
-from dynamics.muscles.motion_block import EQUILIBRIUM, MISSING, MotionBlock, PathMotion
+from dynamics.muscles.motion_block import DEGREE, EQUILIBRIUM, MISSING, MotionBlock, PathMotion
 from dynamics.muscles.muscles import Muscles
 from problems.human.measured.inverse_dynamics import JointMoments
 from trajopt.base.arguments import check_choice, check_positive, list_names
@@ -37,14 +37,14 @@ SHORTEST_ARM = 1e-6  # m: a muscle with smaller ones does not move the coordinat
 INTERVALS_PER_SECOND = 50
 ORDER = 2  # collocation points of an interval
 STRONGEST_TENDON, FASTEST_TENDON = 5.0, 100.0  # largest isometric forces, and those per s
-FREE_RESERVE = 1e3  # N m or N, in strengths of a reserve
+FREE_RESERVE = 1e3  # strengths, the largest reserve
 
 
 @dataclass(frozen=True, eq=False)
 class GivenMotion:
     """Muscles along a motion, and the problem that finds their activations.
 
-    coordinates : (c,) that muscles move; left_alone : coordinates of the motion that they do not
+    moments : of the motion;  coordinates : (c,) of its names, which muscles move
     strength : (c,) N m or N of a reserve that costs as much as a full excitation
     start : s, time of the motion at which the problem's own time is zero
     """
@@ -87,7 +87,8 @@ def muscles_of_motion(
     least : excitation of a muscle that does nothing
 
     Coordinates that the motion does not have, locked ones and those between ground and pelvis are left alone.
-    Raises ProblemError for a model without muscles, or whose muscles move none of the coordinates.
+    Raises ProblemError for a model without muscles, or whose muscles move none of the coordinates, and for
+    fewer than six times.
     """
     check_choice("tendon", tendon, ("rigid", "compliant"))
     check_smoothing(smoothing)
@@ -135,6 +136,10 @@ def path_motion(locked: tuple[str, ...], muscles: Muscles, moments: JointMoments
 
     Raises ProblemError where there are none, or fewer than six times.
     """
+    if moments.time.size <= DEGREE:
+        raise ProblemError(
+            f"the motion has {moments.time.size} times: give more than {DEGREE}, by a wider window"
+        )
     arms = muscles.paths.moment_arms(moments.q)
     length = muscles.paths.lengths(moments.q)
     speed = -np.einsum("kmn,kn->km", arms, moments.v)

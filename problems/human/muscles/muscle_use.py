@@ -70,7 +70,8 @@ class MuscleUse:
     @property
     def problems(self) -> tuple[str, ...]:
         """Sentences about reserves that are large and fibres beyond their curves; empty where all is well."""
-        return (*self._reserves(), *self.fibres.beyond_curves(self.fibre.normal_length, self.time))
+        fibre = self.fibre
+        return (*self._reserves(), *self.fibres.beyond_curves(fibre.normal_length, fibre.cosine, self.time))
 
     def _reserves(self) -> Iterator[str]:
         """Joints that the muscles cannot drive, with the time and size of the largest reserve."""
@@ -135,7 +136,7 @@ class MuscleUse:
 
 
 def muscle_use(motion: GivenMotion, solution: trajopt.Solution) -> MuscleUse:
-    """The muscles in a solution of `motion.problem`, at the nodes of its mesh and between them."""
+    """The muscles in a solution of `motion.problem`, at even times, two for every node of its mesh."""
     duration = solution.duration
     count = SAMPLES_PER_NODE * len(solution.problem.trajectory.nodes.s)
     time = np.linspace(0.0, duration, count + 1)
@@ -153,11 +154,11 @@ def muscle_use(motion: GivenMotion, solution: trajopt.Solution) -> MuscleUse:
     force = fibres.force("rigid", *given, order=0).value if block.is_rigid else largest * given[3]
     _, _, arms, moment = block.paths(time)
     reserve = curve(RESERVE)
-    every = np.zeros((time.size, block.m, block.c))
-    every[:, block.muscle, block.coordinate] = arms[0]
+    spread = np.zeros((time.size, block.m, block.c))
+    spread[:, block.muscle, block.coordinate] = arms[0]
     return MuscleUse(
         solution, fibres, time + motion.start, curve(EXCITATION), activation, force,
-        fibres.state(motion.tendon, *given), motion.coordinates, moment[0], reserve, every,
+        fibres.state(motion.tendon, *given), motion.coordinates, moment[0], reserve, spread,
         block.value(states)[MISSING] - reserve,
     )  # fmt: skip
 

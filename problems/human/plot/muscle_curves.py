@@ -12,6 +12,7 @@ from dynamics.muscles.curves import LONGEST, SHORTEST
 from problems.human.muscles.contact_forces import ContactForces
 from problems.human.muscles.electromyography import Electromyography, correlations
 from problems.human.muscles.muscle_use import MuscleUse
+from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import MARK, SMALL_FONT, as_text, panels, settings
 
@@ -30,8 +31,12 @@ def activations(
 ) -> Figure:
     """Activations over time; with a recording one panel per channel, its activity in grey and r beside it.
 
-    muscles : names, those with the largest forces by default
+    muscles : names, those with the largest forces by default; OptionError beside a recording, whose channels
+        say which muscles are drawn
+    recorded : its activity has no common unit with activations and is drawn as a share of its largest value
     """
+    if recorded is not None and muscles is not None:
+        raise OptionError("the recording says which muscles are drawn: leave out muscles, or recorded")
     if recorded is None:
         names = strongest(use) if muscles is None else tuple(muscles)
         figure = curves(use, names, "activation", lambda i: use.activation[:, i])
@@ -54,7 +59,7 @@ def fibre_lengths(use: MuscleUse, muscles: Sequence[str] | None = None) -> Figur
     for axis in figure.axes:
         for end in (SHORTEST, LONGEST):
             axis.axhline(end, **MARK)
-        axis.set_ylim(0.0, 2.0)
+        axis.set_ylim(0.0, max(2.0, axis.get_ylim()[1]))
     return figure
 
 
@@ -100,6 +105,9 @@ def _beside(use: MuscleUse, recorded: Electromyography) -> Figure:
         figure, axes = panels(recorded.channels, COLUMNS, height=HEIGHT)
         for channel, axis in zip(recorded.channels, axes, strict=True):
             activity = recorded.at(channel, use.time)
+            largest = np.nanmax(activity)
+            if largest > 0.0:
+                activity = activity / largest
             axis.fill_between(use.time, 0.0, activity, color="#CCCCCC", linewidth=0.0, label="recorded")
             for k, name in enumerate(recorded.muscles[channel]):
                 axis.plot(
@@ -108,7 +116,7 @@ def _beside(use: MuscleUse, recorded: Electromyography) -> Figure:
                 )  # fmt: skip
             _name(axis, f"{channel}, r {agreed[channel]:.2f}")
             axis.legend(fontsize="x-small")
-        figure.supylabel("activation; recorded activity in its own unit", fontsize=SMALL_FONT)
+        figure.supylabel("activation; recorded activity / its largest", fontsize=SMALL_FONT)
     return figure
 
 

@@ -13,10 +13,11 @@ from problems.cli.command_line import main
 from problems.human.measured.inverse_dynamics import joint_moments
 from problems.human.motions.motion_file import MotionTable
 from problems.human.muscles.contact_forces import contact_forces
-from problems.human.muscles.electromyography import correlations, read_electromyography
+from problems.human.muscles.electromyography import Electromyography, correlations, read_electromyography
 from problems.human.muscles.given_motion import muscles_of_motion
 from problems.human.muscles.muscle_use import solve_muscles
 from problems.human.opensim.storage import Storage, read_storage, write_storage
+from problems.human.plot.muscle_curves import activations
 from trajopt.base.errors import OptionError, ProblemError
 
 TIME = np.linspace(0.0, 2.0, 101)
@@ -129,13 +130,13 @@ def test_states_and_controls_are_written_as_moco_does(use, tmp_path):
 @pytest.mark.long
 def test_electromyography_is_matched_by_names_or_as_told(use, folder):
     with pytest.raises(ProblemError, match="of which none is a muscle of the model"):
-        read_electromyography(folder / "emg.sto", use)
-    told = read_electromyography(folder / "emg.sto", use, muscles={"flexor": "flexor_r"})
+        read_electromyography(folder / "emg.sto", use.names)
+    told = read_electromyography(folder / "emg.sto", use.names, muscles={"flexor": "flexor_r"})
     assert correlations(use, told)["flexor"] == pytest.approx(1.0, abs=1e-6)
     with pytest.raises(OptionError, match=r"no column 'flexer' .did you mean 'flexor'"):
-        read_electromyography(folder / "emg.sto", use, muscles={"flexer": "flexor_r"})
+        read_electromyography(folder / "emg.sto", use.names, muscles={"flexer": "flexor_r"})
     with pytest.raises(OptionError, match="there is no muscle 'biceps'"):
-        read_electromyography(folder / "emg.sto", use, muscles={"flexor": "biceps"})
+        read_electromyography(folder / "emg.sto", use.names, muscles={"flexor": "biceps"})
 
 
 def test_what_is_no_problem_of_muscles_is_refused(use):
@@ -152,6 +153,27 @@ def test_what_is_no_problem_of_muscles_is_refused(use):
         muscles_of_motion(model, moments, smoothing=10.0)
     with pytest.raises(OptionError, match="tendon"):
         muscles_of_motion(model, moments, tendon="elastic")  # type: ignore[arg-type]
+    short = joint_moments(model, SWING, cutoff=None, window=(0.5, 0.55))
+    with pytest.raises(ProblemError, match="the motion has 3 times: give more than 5"):
+        muscles_of_motion(model, short)
+
+
+def test_electromyography_whose_times_go_back_is_refused(tmp_path):
+    file = tmp_path / "emg.sto"
+    write_storage(file, Storage("recorded", np.array([0.0, 0.2, 0.1]), {"soleus": np.ones(3)}))
+    with pytest.raises(ProblemError, match=r"time goes from 0\.2 to 0\.1 s"):
+        read_electromyography(file, ("soleus_r",))
+
+
+@pytest.mark.long
+def test_recorded_activity_is_drawn_as_a_share_of_its_largest_value(use):
+    """A recording in microvolts and one in volts have the same figure, within its axes."""
+    for unit in (1e-6, 1e6):
+        recorded = Electromyography(use.time, unit * use.activation[:, :1], {"flexor": ("flexor_r",)})
+        (area,) = activations(use, recorded=recorded).axes[0].collections
+        assert np.asarray(area.get_paths()[0].vertices)[:, 1].max() == pytest.approx(1.0)
+    with pytest.raises(OptionError, match="the recording says which muscles are drawn"):
+        activations(use, ["flexor_r"], recorded)
 
 
 @pytest.mark.long
@@ -184,3 +206,6 @@ def test_the_contact_force_balances_weight_motion_and_the_pull_of_muscles(use):
         pull += tension[:, None] * line / np.linalg.norm(line, axis=1)[:, None]
     assert np.abs(found.wrench[:, 0, 3:5] - (motion - pull)).max() < 1e-9 * np.abs(pull).max()
     assert "body weights" in str(found)
+    later = moments_of(model, MotionTable(TIME + 1.0, SWING.columns))
+    with pytest.raises(ProblemError, match="the moments are of 1 to 3 s, the muscles of 0 to 2 s"):
+        contact_forces(model, later, use)
