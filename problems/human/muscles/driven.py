@@ -14,7 +14,7 @@ import numpy as np
 
 import trajopt
 from dynamics import OsimModel
-from dynamics.muscles.activation import SMOOTHING, activation_rate, check_smoothing
+from dynamics.muscles.activation import SMOOTHING, check_smoothing
 from dynamics.muscles.muscle_block import EQUILIBRIUM
 from dynamics.muscles.muscled_robot import MuscledRobot
 from problems.human.muscles.given_motion import (
@@ -29,11 +29,12 @@ from problems.human.muscles.given_motion import (
     TENDON_FORCE,
     TENDON_RATE,
     Tendon,
+    muscle_system,
+    muscles_in,
     strengths,
     sum_of_squares,
 )
 from trajopt.base.arguments import check_choice
-from trajopt.base.errors import ProblemError
 
 
 def muscle_problem(
@@ -62,25 +63,15 @@ def muscle_problem(
     """
     check_choice("tendon", tendon, ("rigid", "compliant"))
     check_smoothing(smoothing)
-    muscles = model.muscles
-    if muscles is None:
-        raise ProblemError("the model has no muscles: read it with dynamics.load_osim(path, muscles=True)")
+    muscles = muscles_in(model)
     fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
     robot = MuscledRobot(model.robot, muscles.paths.surrogate(motion), fibres, tendon)
-    m, n, elastic = fibres.count, model.robot.n, tendon == "compliant"
-    rise, decay = muscles.activation_time, muscles.deactivation_time
-
-    def rates(node: Any) -> list[Any]:
-        activation = activation_rate(node.excitation, node.activation, rise, decay, smoothing)
-        return [activation, node.tendon_rate] if elastic else [activation]
+    m, n = fibres.count, model.robot.n
 
     def torques(node: Any) -> Any:
         return node.muscle_moment + node.reserve
 
-    states = {ACTIVATION: m} | ({TENDON_FORCE: m} if elastic else {})
-    controls = {EXCITATION: m, RESERVE: n} | ({TENDON_RATE: m} if elastic else {})
-    units = {ACTIVATION: "1", EXCITATION: "1"} | ({TENDON_FORCE: "1", TENDON_RATE: "1/s"} if elastic else {})
-    system = trajopt.system(states, controls, rates, dynamics=robot, torques=torques, units=units)  # type: ignore[arg-type]
+    system = muscle_system(muscles, tendon, smoothing, n, dynamics=robot, torques=torques)
     problem = trajopt.Problem(system, trajectory, name=name)
     strength = strengths(reserves, tuple(model.robot.joint_names))
     excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
@@ -88,7 +79,7 @@ def muscle_problem(
     problem.subject_to(trajopt.state(ACTIVATION), least, 1.0, name="limits of activation")
     at_start = excitation - trajopt.state(ACTIVATION)
     problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
-    if elastic:
+    if tendon == "compliant":
         problem.control(TENDON_RATE, -FASTEST_TENDON, FASTEST_TENDON, guess=0.0, unit="1/s")
         problem.subject_to(trajopt.state(TENDON_FORCE), 0.0, STRONGEST_TENDON, name="limits of tendon forces")
         balance = trajopt.Quantity(EQUILIBRIUM)

@@ -92,9 +92,7 @@ def muscles_of_motion(
     """
     check_choice("tendon", tendon, ("rigid", "compliant"))
     check_smoothing(smoothing)
-    muscles = model.muscles
-    if muscles is None:
-        raise ProblemError("the model has no muscles: read it with dynamics.load_osim(path, muscles=True)")
+    muscles = muscles_in(model)
     fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
     paths = path_motion(model.locked, muscles, moments)
     names = paths.coordinates
@@ -102,8 +100,9 @@ def muscles_of_motion(
     block = MotionBlock(fibres, tendon, paths.motion)
     duration = float(moments.time[-1] - moments.time[0])
     count = max(2, round(INTERVALS_PER_SECOND * duration)) if intervals is None else intervals
+    system = muscle_system(muscles, tendon, smoothing, len(names))
     mesh = trajopt.Trajectory.collocation(intervals=count, order=order, duration=duration)
-    problem = trajopt.Problem(_system(block, muscles, smoothing), mesh, name="muscles of a motion")
+    problem = trajopt.Problem(system, mesh, name="muscles of a motion")
     excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
     reserve = problem.control(
         RESERVE, -FREE_RESERVE * strength, FREE_RESERVE * strength, guess=0.0, unit="N m or N"
@@ -165,7 +164,7 @@ def strengths(reserves: float | Mapping[str, float], names: tuple[str, ...]) -> 
         unknown = [name for name in reserves if name not in names]
         if unknown:
             raise OptionError(
-                f"reserves has {list_names(unknown)}, which no muscle moves: there are {list_names(names)}"
+                f"reserves has {list_names(unknown)}, which has no reserve: there are {list_names(names)}"
             )
         given = [reserves.get(name, 1.0) for name in names]
     else:
@@ -175,20 +174,29 @@ def strengths(reserves: float | Mapping[str, float], names: tuple[str, ...]) -> 
     return np.array(given, dtype=float)
 
 
-def _system(block: MotionBlock, muscles: Muscles, smoothing: float) -> System:
-    """Activations, and tendon forces whose rates are controls, of all muscles."""
+def muscles_in(model: OsimModel) -> Muscles:
+    """The muscles of a model; ProblemError where it has none."""
+    if model.muscles is None:
+        raise ProblemError("the model has no muscles: read it with dynamics.load_osim(path, muscles=True)")
+    return model.muscles
+
+
+def muscle_system(muscles: Muscles, tendon: Tendon, smoothing: float, reserves: int, **more: Any) -> System:
+    """Activations, and tendon forces whose rates are controls, of all muscles, with a number of reserves.
+
+    more : dynamics and torques, as for `trajopt.system`
+    """
+    m, elastic = len(muscles.names), tendon == "compliant"
     rise, decay = muscles.activation_time, muscles.deactivation_time
 
     def rates(node: Any) -> list[Any]:
         activation = activation_rate(node.excitation, node.activation, rise, decay, smoothing)
-        return [activation] if block.is_rigid else [activation, node.tendon_rate]
+        return [activation, node.tendon_rate] if elastic else [activation]
 
-    m, c = block.m, block.c
-    elastic = not block.is_rigid
     states = {ACTIVATION: m} | ({TENDON_FORCE: m} if elastic else {})
-    controls = {EXCITATION: m, RESERVE: c} | ({TENDON_RATE: m} if elastic else {})
+    controls = {EXCITATION: m, RESERVE: reserves} | ({TENDON_RATE: m} if elastic else {})
     units = {ACTIVATION: "1", EXCITATION: "1"} | ({TENDON_FORCE: "1", TENDON_RATE: "1/s"} if elastic else {})
-    return trajopt.system(states, controls, rates, units=units)
+    return trajopt.system(states, controls, rates, units=units, **more)
 
 
 def _bound_states(problem: trajopt.Problem, block: MotionBlock, least: float) -> None:

@@ -145,7 +145,7 @@ def test_what_is_no_problem_of_muscles_is_refused(use):
     moments = moments_of(model)
     with pytest.raises(ProblemError, match="muscles=True"):
         muscles_of_motion(bare, moments)
-    with pytest.raises(OptionError, match="reserves has knee, which no muscle moves: there are elbow"):
+    with pytest.raises(OptionError, match="reserves has knee, which has no reserve: there are elbow"):
         muscles_of_motion(model, moments, reserves={"knee": 2.0})
     with pytest.raises(OptionError, match="reserve of 'elbow'"):
         muscles_of_motion(model, moments, reserves=0.0)
