@@ -131,8 +131,8 @@ def _phases_with(phases: Phases, own: Input) -> tuple[int, ...]:
     if not isinstance(own, LimitInput) or own.table != "parameters":
         return ()
     given = {k: p.parameters[own.name] for k, p in enumerate(phases.problems) if own.name in p.parameters}
-    stated = {(each.is_slack, *each.lower, *each.upper) for each in given.values()}
-    return tuple(given) if len(stated) == 1 and not any(each.is_slack for each in given.values()) else ()
+    stated = {(*each.lower, *each.upper) for each in given.values()}
+    return tuple(given) if len(stated) == 1 else ()
 
 
 def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Input]:
@@ -146,13 +146,21 @@ def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Inpu
         found.append(_limits("constraints", number, constraint, names, unchanging))
     found += [_limits("integrals", number, integral) for number, integral in enumerate(problem.integrals)]
     for table in UNKNOWNS:
-        found += [_limits(table, name, each) for name, each in getattr(problem, table).items()]
+        stated = {
+            name: each for name, each in getattr(problem, table).items() if not _is_slack(problem, each)
+        }
+        found += [_limits(table, name, each) for name, each in stated.items()]
     bounds, arcs = problem.trajectory.duration_bounds, _numbered(len(problem.trajectory.arcs), "arc ")
     timed = (*problem.costs, *problem.constraints)  # by seconds, of which another duration makes other nodes
     if not any(isinstance(each.over, Instants) and each.over.clock == "seconds" for each in timed):
         found.append(DurationInput("duration", "duration", LimitPattern.of(*bounds), arcs))
     found += [DataInput(name, _identifier(name), dataset.width) for name, dataset in problem.datasets.items()]
     return found + [_weight(cost.name, number) for number, cost in enumerate(problem.costs)]
+
+
+def _is_slack(problem: ProblemData, unknown: Any) -> bool:
+    """True for a curve or a parameter that stands for a term with kinks."""
+    return unknown.name in problem.slacks or getattr(unknown, "is_slack", False)
 
 
 def with_values_in_the_matrix(problem: ProblemData, number: int) -> Array:

@@ -19,6 +19,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, StructureError, TrajoptError
 from trajopt.graph.data import data_of
 from trajopt.problem.input_checks import bounds_or_value, equal_to
+from trajopt.terms.nonsmooth import exact_of
+from trajopt.terms.smooth_forms import with_slacks
 
 UNKNOWNS = ("parameters", "extras")  # tables of a problem whose entries have a guess
 COMPILE_AGAIN = "compile the problem again with this value"
@@ -285,7 +287,9 @@ class WeightInput(Input):
         if self.number is None:
             problem.duration_weight = weight
         else:
-            problem.costs[self.number] = replace(problem.costs[self.number], weight=weight)
+            cost = problem.costs[self.number]
+            with_slacks(exact_of(cost.term), weight, lambda kinked: kinked)  # raises if it is not convex
+            problem.costs[self.number] = replace(cost, weight=weight)
 
     @property
     def labels(self) -> tuple[str, ...]:

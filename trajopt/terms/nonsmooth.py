@@ -31,6 +31,8 @@ from trajopt.terms.arithmetic import (
 )
 from trajopt.terms.term import ExpressionTerm, operands_of
 
+SMALLEST = 1e-6  # slack of a norm, in the unit of its term
+
 
 @dataclass(frozen=True)
 class Maximum(Arithmetic):
@@ -204,7 +206,7 @@ def absolute(term: Term) -> Maximum:
     return Maximum((term, Combination(((-1.0, term),))), is_absolute=True)
 
 
-def norm(term: Term, smallest: float = 1e-6) -> Norm:
+def norm(term: Term, smallest: float = SMALLEST) -> Norm:
     """|u| = sqrt(u' u), the Euclidean length of a term's components, (1,), in its unit.
 
         problem.minimize(trajopt.norm(trajopt.tau))                              # integral of |tau| dt

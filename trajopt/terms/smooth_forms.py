@@ -56,6 +56,16 @@ def with_slacks(term: Term, weight: float, slack_of: Callable[[Kinked], Term]) -
     return term
 
 
+def multiple_of_norm(term: Term) -> tuple[Norm, float, float] | None:
+    """(norm, factor, number) of a term factor * norm + number with a positive factor; None for any other."""
+    parts = list(_linear_parts(term))
+    norms = [(float(np.squeeze(factor)), part) for factor, part in parts if isinstance(part, Norm)]
+    if len(norms) != 1 or norms[0][0] <= 0.0 or any(not isinstance(part, Norm | None) for _, part in parts):
+        return None
+    numbers = (float(np.squeeze(factor)) for factor, part in parts if part is None)
+    return norms[0][1], norms[0][0], sum(numbers, 0.0)
+
+
 def selections(term: Term) -> Iterator[tuple[Term | None, Array, str]]:
     """Smooth terms t_j and numbers c_j with term = max_j (t_j + c_j), and a name of each piece.
 

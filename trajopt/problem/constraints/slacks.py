@@ -23,8 +23,8 @@ from trajopt.problem.input_checks import bounds_or_value
 from trajopt.problem.term_checks import label_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
-from trajopt.terms.nonsmooth import Kinked, Maximum, Norm, Slacked, SlackedNorm, has_kinks
-from trajopt.terms.smooth_forms import selections, with_slacks
+from trajopt.terms.nonsmooth import SMALLEST, Kinked, Maximum, Norm, Slacked, SlackedNorm, has_kinks
+from trajopt.terms.smooth_forms import multiple_of_norm, selections, with_slacks
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols.term import Term
@@ -89,10 +89,13 @@ def smooth_bounds(
             yield -piece, None if high is None else -np.asarray(high), None if low is None else -low, name
         return
     bound = numbers(upper, f"a bound of '{label}'")
-    if isinstance(term, Norm):
-        if np.any(bound < 0.0):
-            raise InfeasibleBoundsError(f"'{label}' is at least 0, which is above its upper bound {bound}")
-        yield term.squared, None, bound**2, label
+    if (multiple := multiple_of_norm(term)) is not None:
+        norm, factor, number = multiple
+        if np.any(bound < number):
+            raise InfeasibleBoundsError(
+                f"'{label}' is at least {number:g}, which is above its upper bound {bound}"
+            )
+        yield norm.squared, None, ((bound - number) / factor) ** 2, f"{label}, squared"
         return
     if isinstance(term, Maximum) and term.is_absolute:
         yield term.pieces[0], -bound, bound, label
@@ -121,7 +124,7 @@ def _check_one_side(
 
 def _curve_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
     """A term with the slack of a maximum or norm at the nodes of a part of the motion, made on first use."""
-    name = f"slack of {kinked.name}" if over == PATH else f"slack of {kinked.name} over {over}"
+    name = _name_of_slack(kinked) if over == PATH else f"{_name_of_slack(kinked)} over {over}"
     if name not in problem.slacks:
         lower, upper = _bounds_of_slack(kinked, problem.width_of_term(kinked))
         curve = AdditionalCurve(name, lower, upper, np.ones(lower.size), pieces=NodeValues())
@@ -132,7 +135,7 @@ def _curve_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedN
 
 def _value_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
     """A term with the slack of a maximum or norm at one node: a parameter, with its inequalities as rows."""
-    name = f"slack of {kinked.name} at {over}"
+    name = f"{_name_of_slack(kinked)} at {over}"
     if name not in problem.parameters:
         lower, free = _bounds_of_slack(kinked, problem.width_of_term(kinked))
         pieces: tuple[Term, ...] = ()
@@ -145,6 +148,12 @@ def _value_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedN
             label = f"{name}, {i + 1} of {len(pieces)}"
             problem.constraints.append(Constraint(gap, np.zeros(lower.size), free, over, label))
     return _with_slack(kinked, terms.parameter(name).quantity)
+
+
+def _name_of_slack(kinked: Kinked) -> str:
+    """The name that equal terms share: norms of another least value have slacks with another bound."""
+    least = f" from {kinked.smallest!r}" if isinstance(kinked, Norm) and kinked.smallest != SMALLEST else ""
+    return f"slack of {kinked.name}{least}"
 
 
 def _bounds_of_slack(kinked: Kinked, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -95,10 +95,53 @@ def test_squares_and_sums_of_norms_are_costs():
     assert trajopt.solve(problem, starts=1).objective == pytest.approx(2.0 * 2.5**2 + 10.0, rel=1e-7)
 
 
+def test_norms_of_other_least_values_have_slacks_of_their_own():
+    for order in (1, -1):
+        problem = mass(end=(0.0, 0.0))
+        for smallest in (0.1, 1e-6)[::order]:
+            problem.minimize(trajopt.norm(trajopt.state("f"), smallest) * 2.0)
+        bounds = {float(each.lower[0]) for name, each in problem.extras.items() if name in problem.slacks}
+        assert bounds == {0.1, 1e-6}
+        for smallest in (0.1, 1e-6)[::order]:
+            problem.minimize(trajopt.norm(trajopt.state("f"), smallest), over="end")
+        assert sorted(float(each.lower[0]) for each in problem.parameters.values()) == [1e-6, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("written", "lower", "upper"),
+    [(2.0 * PUSH + 1.0, None, 6.0), (1.0 + PUSH, None, 3.5), (-PUSH / 2.0, -1.25, None), (PUSH, None, 2.5)],
+)
+def test_multiples_of_a_norm_are_bounded_by_its_square(written, lower, upper):
+    problem = mass()
+    problem.subject_to(written, lower, upper, name="push")
+    (constraint,) = (each for each in problem.constraints if each.name == "push, squared")
+    given, bound = (constraint.upper, 2.5**2) if lower is None else (constraint.lower, -(2.5**2))
+    assert given == pytest.approx(bound)
+    with pytest.raises(InfeasibleBoundsError, match="at least 1, which is above"):
+        problem.subject_to(2.0 * PUSH + 1.0, upper=0.5)
+
+
+def test_a_compiled_program_takes_no_weight_by_which_a_norm_is_maximized():
+    problem, lowest = mass(), trajopt.minimum(trajopt.state("r"), 0.0)
+    problem.minimize(PUSH, name="push")
+    problem.minimize(lowest, weight=-1.0, name="lowest")
+    problem.minimize(PUSH**2, weight=-1.0, name="square")
+    problem.minimize(PUSH, over="end", name="last push")
+    compiled = trajopt.compile(problem)
+    assert not [each.keyword for each in compiled.inputs if each.keyword.startswith("slack_of_norm")]
+    for refused in ({"weight_push": -1.0}, {"weight_lowest": 1.0}):
+        with pytest.raises(OptionError, match="not convex"):
+            compiled.inputs.applied(problem, refused)
+    weights = {"weight_push": 0.0, "weight_lowest": -2.0, "weight_square": 3.0}
+    assert [each.weight for each in compiled.inputs.applied(problem, weights).costs] == [0.0, -2.0, 3.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("written", "reason"),
     [
         (lambda p: p.minimize(PUSH, weight=-1.0), "not convex"),
+        (lambda p: p.subject_to(-2.0 * PUSH, upper=-1.0), "from below"),
+        (lambda p: p.subject_to(PUSH + trajopt.state("f")[0], upper=1.0), "bounded in a sum"),
         (lambda p: p.subject_to(PUSH, lower=1.0), "not convex"),
         (lambda p: p.subject_to(PUSH + PUSH, upper=1.0), "bounded in a sum"),
         (lambda p: trajopt.norm(3.0), "is no term"),
