@@ -29,6 +29,8 @@ STATED = two_link_rr.build(intervals=8)
         (lambda: trajopt.Ipopt(max_iter=9), "^Ipopt has no argument 'max_iter': write max_iterations=$"),
         (lambda: trajopt.Problem(STATED.dynamics, nmae="a"), "^Problem has no argument 'nmae'"),
         (lambda: trajopt.Trajectory.uniform(nodes=9), "^uniform has no argument 'nodes': write intervals="),
+        (lambda: trajopt.maximum(floor=0.0), r"^maximum has no argument 'floor': it takes \*terms$"),
+        (lambda: trajopt.report.html(None, titel="a"), "^html has no argument 'titel'"),
         (lambda: moves.Task(robot=None, obstacles=None), "'obstacles': it takes robot, scene"),
     ],
 )

@@ -307,7 +307,8 @@ def _refusal(function: FunctionType, args: tuple[object, ...], keywords: Mapping
     called = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
     single = (p.name for p in whole.parameters.values() if p.kind not in _COLLECTING)
     taken = [name for name in single if name not in ("self", "cls")]
-    takes = f"it takes {', '.join(taken) or 'none'}"
+    several = [f"*{p.name}" for p in whole.parameters.values() if p.kind is Parameter.VAR_POSITIONAL]
+    takes = f"it takes {', '.join([*several, *taken]) or 'none'}"
     unknown = next((name for name in keywords if name not in taken), None)
     if unknown is None:
         return f"{called}: {reason}: {takes}"

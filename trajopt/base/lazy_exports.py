@@ -34,11 +34,11 @@ def export_lazily(package: str) -> None:
                 return import_module(f"{package}.{name}")
             from trajopt.base.arguments import with_checked_calls  # loads NumPy
 
-            home = import_module(homes[name])
+            home, whole = import_module(homes[name]), package.partition(".")[0]
             for exported in homes.keys() & vars(home).keys():  # among them classes that its functions return
                 if isinstance(kind := vars(home)[exported], type):
-                    with_checked_calls(kind, package)
-            value = with_checked_calls(getattr(home, name), package)
+                    with_checked_calls(kind, whole)
+            value = with_checked_calls(getattr(home, name), whole)
             self.__dict__[name] = value
             return value
 
