@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from trajopt.adapters.numpy_function import NumpyFunction
 from trajopt.adapters.stacked_function import BatchedFunction, FunctionBlock, NodeFunction
 from trajopt.adapters.torch_function import TorchFunction
 from trajopt.base import arguments
-from trajopt.base.errors import EvaluationError, OptionError, ProblemError, ShapeError
+from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError, ShapeError
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import own_term
 from trajopt.problem.systems.state_equations import limits_of
@@ -61,7 +61,11 @@ def foreign_block(
     ShapeError for what is no vector; EvaluationError for fewer digits than float64.
     """
     _check(function, library, derivatives)
+    if not isinstance(inputs, Mapping) or not inputs:
+        raise OptionError(f"the inputs are {arguments.short_repr(inputs)}: give widths by names, {{'x': 2}}")
     names, widths = tuple(inputs), tuple(inputs.values())
+    for name, width in inputs.items():
+        arguments.check_count(f"the width of '{name}'", width, 1)
     return _made(function, names, widths, library, output, derivatives)
 
 
@@ -106,7 +110,8 @@ def foreign_term(
     """
     _check(function, library, derivatives)
     called = arguments.name(name or getattr(function, "__name__", "term"), "the name of a term")
-    chosen = _arguments_of(function, called) if inputs is None else tuple(inputs)
+    given = (inputs,) if isinstance(inputs, str) else inputs
+    chosen = _arguments_of(function, called) if given is None else tuple(given)
     return FunctionTerm(function, chosen, library, derivatives, called, arguments.unit(unit, "a term"))
 
 
@@ -159,7 +164,10 @@ class FunctionDynamics:
             if np.abs(gap).max(initial=0.0) <= RESIDUAL * (1.0 + np.abs(wanted).max(initial=0.0)):
                 return a.reshape(shape)
             slopes = self._inverse.partials({**u, "a": a})["tau", "a"]
-            a = a + np.linalg.solve(slopes, gap[..., None])[..., 0]
+            try:
+                a = a + np.linalg.solve(slopes, gap[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                break
         raise EvaluationError("no accelerations were found for torques: is f(q, v, a) one-to-one in a?")
 
 
@@ -188,7 +196,10 @@ def foreign_dynamics(
     The forward simulation of `Solution.verify` solves f(q, v, a) = tau for a.
     """
     _check(function, library, derivatives)
-    names = tuple(arguments.name(joint, "the name of a joint") for joint in joints)
+    listed = (joints,) if isinstance(joints, str) else joints
+    names = tuple(arguments.name(joint, "the name of a joint") for joint in listed)
+    if not names or len(set(names)) < len(names):
+        raise OptionError(f"the joints are {arguments.list_names(names)}: give at least one, each name once")
     return FunctionDynamics(
         function, names, limits_given(len(names), lower, upper, velocity, torque), library, derivatives
     )
@@ -201,7 +212,10 @@ def limits_given(
     velocity: ArrayLike | None = None,
     torque: ArrayLike | None = None,
 ) -> SimpleNamespace:
-    """Limits of n joints as a dynamics has them, infinite where None is given; ShapeError, NotFiniteError."""
+    """Limits of n joints as a dynamics has them, infinite where None is given.
+
+    Raises ShapeError, NotFiniteError for NaN, and OptionError for negative limits of velocity and torque.
+    """
     stated = {"q_lower": lower, "q_upper": upper, "velocity": velocity, "torque_upper": torque}
     known = {}
     for name, value in stated.items():
@@ -209,6 +223,10 @@ def limits_given(
             array = arguments.numbers(value, f"the limit {name}")
             if array.shape not in ((), (n,)):
                 raise ShapeError(f"the limit {name} has shape {array.shape}: give a number, or ({n},)")
+            if np.any(np.isnan(array)):
+                raise NotFiniteError(f"the limit {name} is NaN: use an infinity for one that is absent")
+            if name in ("velocity", "torque_upper") and np.any(array < 0.0):
+                raise OptionError(f"the limit {name} is {array.min():g}: give its size, 0 or more")
             known[name] = np.broadcast_to(array, n).copy()
     if "torque_upper" in known:
         known["torque_lower"] = -known["torque_upper"]
@@ -236,6 +254,11 @@ def _check(function: object, library: object, derivatives: object) -> None:
     if not callable(function) or isinstance(function, type):
         raise OptionError(
             f"the function is {arguments.short_repr(function)}: give a function of arrays (w,) at one node"
+        )
+    if not (isinstance(function, Hashable) and isinstance(derivatives, Hashable)):
+        raise OptionError(
+            f"{arguments.short_repr(function)}, or its derivatives, cannot be hashed, by which compiled "
+            "functions are found again: make its class a frozen dataclass, or give a plain function"
         )
     if derivatives is not None and library != "numpy":
         raise OptionError(f"derivatives are given, which '{library}' computes itself: leave them out")

@@ -2,12 +2,15 @@
 
 import builtins
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import dynamics
 import trajopt
+from trajopt.adapters import foreign_block, foreign_dynamics
+from trajopt.base.errors import EvaluationError, TrajoptError
 
 LINK = {"a": 0.5, "mass": 1.0, "centre_of_mass": (-0.25, 0, 0), "inertia": np.diag([0, 0.02, 0.02])}
 LIMITS = {"torque": 20.0, "velocity": 8.0}
@@ -235,3 +238,43 @@ def test_models_that_a_spline_of_joints_cannot_hold_are_refused():
         trajopt.adapters.mujoco_dynamics(free)
     with pytest.raises(trajopt.TrajoptError, match=r"the model is a str: give mujoco.MjModel"):
         trajopt.adapters.mujoco_dynamics("arm.xml")
+
+
+@dataclass
+class Spring:
+    """A function that no table of compiled functions can look up, as it has no hash."""
+
+    stiffness: float
+
+    def __call__(self, x, u):
+        return np.array([x[1], u[0] - self.stiffness * x[0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: foreign_block(Spring(2.0), {"x": 2, "u": 1}, "numpy"), "make its class a frozen dataclass"),
+        (lambda: foreign_block(np.sin, ["x"], "numpy"), r"the inputs are \['x'\]: give widths by names"),
+        (lambda: foreign_block(np.sin, {}, "numpy"), "the inputs are {}"),
+        (lambda: foreign_block(np.sin, {"x": 0}, "numpy"), "the width of 'x' = 0: expected a whole number"),
+        (lambda: foreign_dynamics(np.add, ["a", "a"], "numpy"), "the joints are a, a: give at least one"),
+        (lambda: foreign_dynamics(np.add, [], "numpy"), "the joints are none"),
+        (lambda: foreign_dynamics(np.add, ["a"], "numpy", torque=-1.0), "limit torque_upper is -1: give its"),
+        (lambda: foreign_dynamics(np.add, ["a"], "numpy", velocity=np.nan), "the limit velocity is NaN"),
+    ],
+)
+def test_wrong_arguments_of_foreign_functions_are_named(call, message):
+    with pytest.raises(TrajoptError, match=message):
+        call()
+
+
+def test_one_name_is_a_list_of_one():
+    assert foreign_dynamics(np.add, "hinge", "numpy").joint_names == ("hinge",)
+    assert trajopt.adapters.foreign_term(np.sin, "numpy", inputs="tau").inputs == ("tau",)
+
+
+def test_torques_that_no_acceleration_changes_have_none():
+    weightless = foreign_dynamics(lambda q, v, a: q + 0.0 * a, ["hinge"], "numpy")
+    zero, one = np.zeros((3, 1)), np.ones((3, 1))
+    with pytest.raises(EvaluationError, match="one-to-one in a"):
+        weightless.forward_dynamics(zero, zero, one)
