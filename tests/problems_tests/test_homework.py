@@ -19,8 +19,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 class Motion:
     """A motion from one pose to another by a polynomial that is at rest at both ends."""
 
-    start: tuple[float, float]
-    end: tuple[float, float]
+    start: tuple[float, ...]
+    end: tuple[float, ...]
     duration: float
     failure: str = ""
 
@@ -93,6 +93,19 @@ def test_right_answers_by_hand_pass():
     assert homework.check(3, duration=1.73205, switch=0.57735).right
     assert homework.check(5, robot=two_links()).right
     assert str(homework.check(8, duration=0.39185454, switches=SWITCHES)) == "exercise 8: right"
+
+
+def test_a_pole_may_swing_up_to_either_side():
+    for side in (1, -1, 3):
+        marked = homework.check(2, solution=Motion((0, 0), (1, side * np.pi), 2.0))
+        assert "cart and pole at the end" not in str(marked)
+    assert "cart and pole at the end" in str(homework.check(2, solution=Motion((0, 0), (1, 3.0), 2.0)))
+
+
+def test_motions_of_other_mechanisms_get_a_remark():
+    one = Motion((0.0,), (1.0,), 2.0)
+    for exercise in (2, 6):
+        assert "has 1 coordinates" in str(homework.check(exercise, solution=one))
 
 
 def test_answers_with_other_parts_are_named():
