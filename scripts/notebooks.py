@@ -2,7 +2,8 @@
 
     python scripts/notebooks.py    writes notebooks/*.ipynb, without outputs
 
-The first cell installs the released wheel, so that a notebook runs on a hosted service as it is.
+The first cell installs the released wheel, with the extras that the page imports, so that a notebook runs on
+a hosted service as it is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from trajopt import __version__
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, TARGET = ROOT / "docs", ROOT / "notebooks"
 PAGES = ("start.md", "first_term.md", "systems.md", "homework_solutions.md")
+EXTRAS = ("jax", "mujoco", "opensim", "torch")  # of the package, named as what they install
 CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s]+)\)")
 
@@ -30,11 +32,18 @@ def pages() -> list[Path]:
 
 def notebook(page: Path) -> str:
     """The notebook of a page as text: its Python blocks as cells, links as seen from the target folder."""
-    text = LINK.sub(lambda link: f"]({_from_target(page, link[1])})", page.read_text(encoding="utf-8"))
-    cells = [_cell("code", f"%pip install -q trajopt-splines=={__version__}")]
-    for number, part in enumerate(CODE.split(text)):
-        if part.strip():
-            cells.append(_cell("code" if number % 2 else "markdown", part.strip("\n")))
+    parts = CODE.split(page.read_text(encoding="utf-8"))  # prose and code in turn
+    needed = [
+        extra for extra in EXTRAS if re.search(rf"^import {extra}$", "".join(parts[1::2]), re.MULTILINE)
+    ]
+    extras = f"[{','.join(needed)}]" if needed else ""
+    cells = [_cell("code", f"%pip install -q trajopt-splines{extras}=={__version__}")]
+    for number, part in enumerate(parts):
+        if part.strip() and number % 2:
+            cells.append(_cell("code", part.strip("\n")))
+        elif part.strip():
+            linked = LINK.sub(lambda link: f"]({_from_target(page, link[1])})", part)
+            cells.append(_cell("markdown", linked.strip("\n")))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}

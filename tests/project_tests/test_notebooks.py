@@ -19,7 +19,7 @@ def test_notebooks_are_made_of_the_pages_as_they_are():
 def test_a_notebook_is_valid_and_its_links_lead_to_files(page):
     content = json.loads(notebooks.notebook(page))
     first, *rest = content["cells"]
-    assert "".join(first["source"]).startswith("%pip install -q trajopt-splines==")
+    assert "".join(first["source"]).startswith("%pip install -q trajopt-splines")
     code = ["".join(cell["source"]) for cell in rest if cell["cell_type"] == "code"]
     assert code and all(ast.parse(each) for each in code)
     assert all(cell["outputs"] == [] for cell in content["cells"] if cell["cell_type"] == "code")
@@ -29,3 +29,11 @@ def test_a_notebook_is_valid_and_its_links_lead_to_files(page):
         link for link in links if "/built/" not in link and not (notebooks.TARGET / link).resolve().exists()
     ]
     assert not missing
+
+
+def test_a_notebook_installs_what_it_imports_and_leaves_its_code_alone(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("[a](b.md)\n```python\nimport mujoco\nf[0](x)\n```\n", encoding="utf-8")
+    first, prose, code = ("".join(cell["source"]) for cell in json.loads(notebooks.notebook(page))["cells"])
+    assert first.startswith("%pip install -q trajopt-splines[mujoco]==")
+    assert prose.endswith("/b.md)") and code.endswith("f[0](x)")
