@@ -105,6 +105,26 @@ def test_longer_paths_that_are_public_can_be_imported():
     assert len(paths) > 3 and all(import_module(path) for path in paths)
 
 
+def test_names_that_pages_mention_exist():
+    """`trajopt.problems` is a group of entry points; records of decisions name what there was."""
+    pages = [
+        page
+        for page in [*PAGES, DOCS.parent / "README.md"]
+        if "decisions" not in str(page.relative_to(DOCS.parent))
+    ]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    names = set(re.findall(r"(?<![\w./-])((?:dynamics|trajopt)(?:\.[a-z]\w*)?\.[A-Za-z]\w*)", text))
+    missing = []
+    for name in names - {"trajopt.problems"}:
+        first, *rest = name.split(".")
+        value = import_module(first)
+        for part in rest:
+            value = getattr(value, part, None)
+        if value is None:
+            missing.append(name)
+    assert len(names) > 80 and not missing, missing
+
+
 @every("page", PAGES)
 def test_lines_of_code_fit_into_the_column_of_a_page(page):
     lines = [line for block in blocks(page, "python") for line in block.splitlines()]
