@@ -219,8 +219,6 @@ class Journal:
     def _solved(self, attempt: Attempt) -> Entry:
         """The entry of one solve, without what follows it."""
         entry, run = Entry(attempt), attempt.run.over(self.run)
-        if self.interrupted:  # the solver still returns its start
-            run = replace(run, deadline=0.0)
         self.entries.append(entry)
         solver = attempt.solver or self.solver
         if attempt.asked is not self.asked:
@@ -228,9 +226,9 @@ class Journal:
         try:
             program = attempt.program or program_of(attempt.asked, check=True)
             start = _start_of(attempt, program)
-            result = run_solver(
-                solver, program, start, replace(run, deadline=0.0 if self.interrupted else run.deadline)
-            )
+            if self.interrupted:  # the solver still returns its start
+                run = replace(run, deadline=0.0)
+            result = run_solver(solver, program, start, run)
             entry.solved = program, result
             entry.histories = (SolveHistory.of(program, result),) * bool(len(result.history))
             answer = answer_at(attempt.asked, program, result)
