@@ -34,6 +34,7 @@ from trajopt.problem.costs_and_constraints import (
     Parameter,
     Periodicity,
     PiecewisePolynomial,
+    Relaxation,
 )
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
@@ -52,9 +53,9 @@ FIELDS, KIND, LIST, MAP, ARRAY, TRACED, PART = "fields", "kind", "list", "map", 
 _KINDS = (
     *(Arc, ArcNodes, AdditionalCurve, Capsule, Closure, Collocation, Combination, Constraint, Contact, Cost),
     *(Data, Easing, FunctionOf, Ground, Instants, IntegralConstraint, LowerContinuity, Maximum, MotionEnd),
-    *(Neighbours, NodeValues, Parameter, Periodicity, PiecewisePolynomial, Product, Quantity, Slack, Slacked),
-    *(Norm, SlackedNorm, SplineBasis, Squared, StateTerm, SumOfSquares, System, Target, TimeWindow),
-    *(Trajectory, WholePath),
+    *(Neighbours, NodeValues, Parameter, Periodicity, PiecewisePolynomial, Product, Quantity, Relaxation),
+    *(Norm, Slack, Slacked, SlackedNorm, SplineBasis, Squared, StateTerm, SumOfSquares, System, Target),
+    *(TimeWindow, Trajectory, WholePath),
 )
 KINDS: Mapping[str, Any] = {kind.__name__: kind for kind in _KINDS}
 #: What annotations of fields mean; those of terms are protocols, and are met where the program is made.
@@ -97,7 +98,8 @@ def statement_of(problem: ProblemData) -> dict[str, Any] | None:
     for name in set(TABLES) - set(NEEDED):
         table: Mapping[str, Any] = getattr(problem, name, {})
         found[name] = {MAP: [pair[LIST] for pair in writer.kept(name, table.items(), unsaved)]}
-    return found | {"unsaved": unsaved}
+    relaxations = writer.value(problem.relaxations)
+    return found | {"unsaved": unsaved, "measured": problem.measured, "relaxations": relaxations}
 
 
 def fill(problem: Any, statement: Mapping[str, Any]) -> None:
@@ -115,6 +117,8 @@ def fill(problem: Any, statement: Mapping[str, Any]) -> None:
                 setattr(problem, name, _read(statement[name]))
         for name, term in statement["designs"].items():
             problem.designs[name] = design_of(problem, name, _read(term))
+        problem.measured = bool(statement.get("measured", False))  # earlier files have no such keys
+        problem.relaxations = _read(statement.get("relaxations", {LIST: []}))
         problem.unsaved = {str(name): str(reason) for name, reason in statement["unsaved"].items()}
         transcribe(problem)  # whatever of a foreign statement makes no program is met here
 

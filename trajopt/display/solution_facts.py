@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import list_names, pluralize
+from trajopt.base.arguments import LISTED, list_names, pluralize
 from trajopt.base.facts import Facts
 from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import WIDTH, line_chart
@@ -27,6 +27,7 @@ def solution_facts(solution: Any) -> Facts:
     rows = [
         ("message", "" if solution.converged else solution.detail),
         ("warning", solution.warning),
+        *(("relaxed", str(each)) for each in solution.relaxed[:LISTED]),
         ("duration", f"{solution.duration:.7g} s"),
         ("objective", f"{solution.objective:.7g}"),
         ("costs", _named(solution.cost_terms) if len(solution.cost_terms) > 1 else ""),

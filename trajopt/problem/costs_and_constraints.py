@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arguments import LISTED
 from trajopt.graph.protocols.term import Term
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import NodeSet
@@ -66,7 +67,8 @@ class Relaxation:
     """One component of a constraint that gave way to a measured state.
 
     change : "held there", "velocity changed", or "limit widened"
-    by : the distance of the measured value from the equation or limit, in `unit`
+    by : the distance of the measured value from the equation or limit, in `unit`; where it is inside but its
+        rate leads beyond the limit, that of the next control point
     """
 
     constraint: str
@@ -78,6 +80,13 @@ class Relaxation:
     def __str__(self) -> str:
         where = f"'{self.constraint}'{', ' * bool(self.component)}{self.component}"
         return f"{where}, is off by {self.by:.3g}{' ' * bool(self.unit)}{self.unit}: {self.change}"
+
+    @staticmethod
+    def lines(several: Sequence[Relaxation]) -> list[str]:
+        """The first ones, for answers and reports, and how many more there are."""
+        more = len(several) - LISTED
+        lines = [f"relaxed at the start: {each}" for each in several[:LISTED]]
+        return lines + [f"relaxed at the start: {more} more, solution.relaxations"] * (more > 0)
 
 
 @dataclass(frozen=True, eq=False)

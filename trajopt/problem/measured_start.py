@@ -70,7 +70,7 @@ class MeasuredStart:
             (number, each)
             for number, each in enumerate(problem.constraints)
             if not each.over.is_difference and 0 in each.over.nodes(problem.trajectory)
-            if not (each.over == START and each.term.quantity in "qv")
+            if not _states(each, "qv")
         ]
         if "q" not in given or not at_start:
             return None
@@ -187,7 +187,7 @@ class StartState:
         change = linalg.solve_triangular(L, np.linalg.pinv(A, rcond=DEPENDENT) @ miss, lower=True, trans=1)
         self.v = self.v - change
         for number, each in enumerate(problem.constraints):
-            if each.over == START and each.term.quantity == "v":
+            if _states(each, "v"):
                 problem.constraints[number] = replace(each, lower=self.v.copy(), upper=self.v.copy())
         self._evaluate()
         return list(told.values())
@@ -225,7 +225,9 @@ class StartState:
         slopes = np.where(below, np.minimum(rate, 0.0), 0.0), np.where(above, np.maximum(rate, 0.0), 0.0)
         end = float(basis.breakpoints[min(INTERVALS, basis.breakpoints.size - 1)])
         easing = Easing(0, end, np.stack([low, high]), np.stack(slopes))
-        by = np.where(below | above, np.minimum(low, 0.0) + np.maximum(high, 0.0), off)
+        now = np.minimum(low, 0.0) + np.maximum(high, 0.0)
+        beyond = np.where(np.abs(now) > slack, now, ahead - np.where(below, own.lower, own.upper))
+        by = np.where(below | above, beyond, off)
         return replace(own, easing=easing), by, "held there" if off.any() else "limit widened"
 
 
@@ -282,6 +284,12 @@ def _foot_of(problem: ProblemData, constraint: str) -> str:
     """The foot of a row of its velocity, which is stated at the start and over the arc."""
     contacts = _contacts(problem)
     return next((frame for frame in contacts if constraint.startswith(f"{frame} ")), constraint)
+
+
+def _states(own: Constraint, names: str) -> bool:
+    """True if it says what q or v is at the start, of components that are not free."""
+    free = np.isinf(own.lower) & np.isinf(own.upper)
+    return own.over == START and own.term.quantity in names and bool((_is_equation(own) | free).all())
 
 
 def _is_equation(own: Constraint) -> Array:

@@ -192,8 +192,9 @@ class ProblemData(ProblemParts):
             `solution.parameters["start time"]`. In terms `node.t` counts from the start, `node.time` is t
             plus the start; data in seconds are read at it.
         measured : whether these are measurements: what they contradict then gives way by the least change
-            (`trajopt.problem.measured_start`), which `solution.relaxations` lists. Feet that stand are held
-            where they are. Left out, only feet within a millimetre of the ground are
+            (`trajopt.problem.measured_start`), which `solution.relaxations` and `verify` list, as long as all
+            positions are given. Feet that stand are held where they are. Left out, only feet within a
+            millimetre of the ground are, and velocities change that move them by a millimetre per second
         """
         if measured is not None:
             arguments.check_flag("measured", measured)

@@ -11,6 +11,7 @@ from typing import Any
 from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.problem.measured_start import with_measured_start
 from trajopt.problem.problem import ProblemData
 from trajopt.transcription.unknowns import continuity_name
 
@@ -30,6 +31,8 @@ def rebuilt_problem(solution: Any) -> ProblemData:
         )
     try:
         problem = built(recipe)
+        if recipe.problem != STATEMENT:  # which states the problem as it was solved
+            problem = with_measured_start(problem)
     except (ProblemError, OptionError, ShapeError) as error:
         raise SolutionFileError(
             f"the problem of '{solution.name}' cannot be built again from what was saved, perhaps by another "

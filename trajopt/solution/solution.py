@@ -131,8 +131,14 @@ class Answer(SolveRecord, ABC):
         lines += [f"warning: {self.warning}"] * bool(self.warning)
         return "\n".join(lines)
 
+    @property
+    def relaxed(self) -> tuple[Relaxation, ...]:
+        """Relaxations of all parts whose problem is at hand, as it is but for a file that was just read."""
+        known = [part.known_problem for part in self.parts]
+        return tuple(each for problem in known if problem is not None for each in problem.relaxations)
+
     def __str__(self) -> str:
-        return printable(self.title)
+        return printable("\n".join([self.title, *Relaxation.lines(self.relaxed)]))
 
     @abstractmethod
     def as_instance_of(self, single: type, several: type | None = None) -> Any:

@@ -23,8 +23,10 @@ from trajopt.base.errors import InfeasibleBoundsError, StructureError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantities import described_joints, extra_leaf
+from trajopt.problem.contacts.loop_ends import fixed_at
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.splines.node_sets import START
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.unknowns import (
@@ -230,7 +232,7 @@ def bounds_and_linear_block(
         np.concatenate([x_bounds.lower[eliminated], np.where(hull.rows["is_upper"], -np.inf, 0.0)]),
         np.concatenate([x_bounds.upper[eliminated], np.where(hull.rows["is_upper"], 0.0, np.inf)]),
     )
-    if not problem.measured:
+    if not problem.measured or _is_partial(problem):
         _check_fixed(rows, b, ends, problem.dynamics)
     bounds, single = Bounds(x_bounds.lower[free], x_bounds.upper[free]), np.flatnonzero(rows.entries == 1)
     column, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]  # of rows with one unknown
@@ -278,6 +280,12 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
         parameter = problem.parameters[name]
         bounds.lower[place], bounds.upper[place] = parameter.lower, parameter.upper
     return bounds
+
+
+def _is_partial(problem: ProblemData) -> bool:
+    """True if some positions or velocities are given at the start but not all: nothing gives way to these."""
+    given = [fixed_at(problem, name, START)[0] for name in "qv"]
+    return any(own.any() and not own.all() for own in given)
 
 
 def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds, dynamics: Dynamics) -> None:

@@ -23,6 +23,7 @@ from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.standing_feet import BaseBalance, StandingFeet
 from trajopt.checks.violations import Violation
+from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.solution.solution import Answer
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
@@ -181,6 +182,7 @@ class Verdict(ABC):
             ("KKT error", f"{self.kkt_error:.3e}"),
             ("simulation", "" if gap is None else f"gap {gap:.1e}, restarted at every knot"),
             *(("violated", str(violation)) for violation in worst),
+            *(("relaxed", str(each)) for each in getattr(self, "relaxations", ())[:LISTED]),
         ]
         return Facts(f"Report: {self.verdict}", rows, good=self.holds)
 
@@ -209,6 +211,7 @@ class Report(Verdict):
     unmended : whether nodes were added for limits that are still exceeded between nodes
     refined : whether intervals were halved in the solve
     objective : sum of all costs
+    relaxations : parts of the problem that gave way to its start before it was solved: the rest is checked
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
     """
 
@@ -230,6 +233,7 @@ class Report(Verdict):
     rounding: float = 0.0
     balance: BaseBalance | None = None
     feet: StandingFeet | None = None
+    relaxations: tuple[Relaxation, ...] = ()
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -377,6 +381,7 @@ class Report(Verdict):
             "free_simulation_error_end_to_end": getattr(self.free_simulation, "end_to_end", None),
             "balance": None if self.balance is None else vars(self.balance),
             "feet": None if self.feet is None else vars(self.feet),
+            "relaxations": list(map(str, self.relaxations)),
         }
 
     def __str__(self) -> str:
@@ -386,7 +391,8 @@ class Report(Verdict):
             f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'between':>11}{'t [s]':>9}{'of scale':>9}"
             "  evidence"
         )
-        lines = [self._headline(), *wrap(self.optimum, WIDTH), self.title, "", head]
+        lines = [self._headline(), *wrap(self.optimum, WIDTH), self.title]
+        lines += [*Relaxation.lines(self.relaxations), "", head]
         for label, v in named:
             dense = f"{v.dense_violation:>11.3e}{_time_column(v.dense_time)}"
             where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense
@@ -404,8 +410,9 @@ class Report(Verdict):
         over_time = [v for v in self.violations if v.evidence != "evaluated"]
         proved = sum(v.evidence == "proved" for v in over_time)
         known = f"; {proved} of {len(over_time)} are proved for all times" if proved else ""
+        relaxed = ", as relaxed at the start," if self.relaxations else ""
         return fill(
-            f"PASS: {excess_sentence(self.largest_excess)}all constraints hold to "
+            f"PASS: {excess_sentence(self.largest_excess)}all constraints{relaxed} hold to "
             f"{min(AT_TIMES, self.accuracy):.0e} of their scale at nodes and to {self.accuracy:.2g} between "
             f"them, limits to {self.limit_accuracy:.2g}; samples are at most {self.resolution:.2g} s apart"
             + known,

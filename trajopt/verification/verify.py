@@ -140,6 +140,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         minimality=minimality(solution, nearby, accuracies(accuracy)[0]),
         balance=base_balance(solution) if getattr(problem, "contacts", None) else None,
         feet=standing_feet(solution),
+        relaxations=problem.relaxations,
         designs={
             name: tuple(design.value(solution.parameters).tolist())
             for name, design in problem.designs.items()

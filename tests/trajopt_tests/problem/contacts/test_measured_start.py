@@ -10,7 +10,9 @@ import problems
 import trajopt
 from problems.gallery.legged.solo import FEET, STANDING, minimize_effort, solo
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.measured_start import MeasuredStart, with_measured_start
+from trajopt.transcription.transcribe import transcribe
 
 N = STANDING.size
 
@@ -171,15 +173,96 @@ def test_a_state_outside_limits_that_is_no_measurement_is_refused():
         problem.start_at(q=0.0, measured="yes")  # type: ignore[arg-type]
 
 
-def test_a_cart_beyond_its_rail_is_led_back():
-    """A system, whose states are all that is measured."""
+def test_an_answer_and_its_report_say_what_gave_way_also_from_a_file(tmp_path):
+    """The limit that was widened holds then: a report that is silent about it claims too much."""
+    answer = trajopt.solve(cart(over="start"), starts=1, refine=None)
+    answer.save(tmp_path / "cart.npz")
+    told = "'rail', is off by 0.1: limit widened"
+    for each in (answer, trajopt.Solution.load(tmp_path / "cart.npz")):
+        report = each.verify()
+        assert report.holds and report.relaxations == each.relaxations
+        assert f"relaxed at the start: {told}" in str(report) and "as relaxed at the start" in str(report)
+        assert report.summary()["relaxations"] == [told] and told in repr(report)
+    assert f"relaxed at the start: {told}" in str(answer) and told in repr(answer)
+    inside = trajopt.solve(cart(x=0.5, over="start"), starts=1, refine=None)
+    assert "relaxed" not in str(inside) + str(inside.verify()) + repr(inside)
+
+
+def test_long_lists_of_relaxations_end_with_how_many_more_there_are():
+    problem, pose = standing()
+    rng = np.random.default_rng(3)
+    noisy = starting_at(problem, pose + 0.02 * rng.standard_normal(N), rng.standard_normal(N))
+    several = with_measured_start(noisy).relaxations
+    lines = Relaxation.lines(several)
+    assert len(several) == 16 and lines[-1] == "relaxed at the start: 10 more, solution.relaxations"
+    assert len(lines) == 7 and Relaxation.lines(several[:6]) == lines[:6] and not Relaxation.lines(())
+
+
+@pytest.mark.parametrize(("term", "unit"), [(trajopt.q, "rad"), (trajopt.v, "rad/s")])
+def test_limits_of_all_positions_or_velocities_at_the_start_are_widened(term, unit):
+    """They are no statements of the state, which they would replace."""
+    problem = trajopt.Problem(
+        problems.two_link_rr.build().dynamics, trajopt.Trajectory.uniform(5, duration=1)
+    )
+    problem.start_at(q=[1.5, 0.0], v=[1.5, 0.0], measured=True)
+    problem.subject_to(term, -1.0, 1.0, over="start", name="limit")
+    problem.subject_to(trajopt.v[1], equals=0.5, over="start", name="turns")
+    problem.minimize(trajopt.a**2)
+    relaxed = with_measured_start(problem)
+    limit = next(each for each in relaxed.constraints if each.name == "limit")
+    (told,) = (each for each in relaxed.relaxations if each.constraint == "limit")
+    state = [1.5, 0.0] if unit == "rad" else velocities(relaxed)
+    assert (told.by, told.unit, told.change) == (pytest.approx(state[0] - 1.0), unit, "limit widened")
+    np.testing.assert_allclose([limit.lower, limit.upper], [[-1.0, -1.0], [state[0], 1.0]])
+    assert told.by > 0.2 and velocities(relaxed)[1] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_limit_that_a_measured_velocity_leads_beyond_is_widened_and_told(sign):
+    """The second control point of a cubic curve on intervals of 0.2 s is v / 15 s away."""
+    problem = measured_arm([sign, 0.0], [1.5 * sign, 0.0])
+    relaxed = with_measured_start(problem)
+    (told,) = relaxed.relaxations
+    assert told.constraint == "limit" and told.change == "limit widened"
+    assert told.by == pytest.approx(sign * 1.5 / 15.0)
+    inward = measured_arm([sign, 0.0], [-1.5 * sign, 0.0])
+    assert with_measured_start(inward) is inward
+
+
+@pytest.mark.parametrize(("q", "v"), [([1.1, None], [0.0, 0.0]), ([0.0, 0.0], [2.5, None])])
+def test_measurements_of_some_joints_alone_are_refused_where_they_exceed_limits(q, v):
+    """Nothing gives way to them: that limits were dropped without a word was wrong."""
+    problem = measured_arm(q, v)
+    problem.subject_to(trajopt.v, -2.0, 2.0, name="speed", hold="hull")
+    with pytest.raises(InfeasibleBoundsError, match="is fixed at"):
+        transcribe(with_measured_start(problem))
+
+
+def measured_arm(q, v):
+    """Two joints with limits of 1 rad."""
+    problem = trajopt.Problem(
+        problems.two_link_rr.build().dynamics, trajopt.Trajectory.uniform(5, duration=1)
+    )
+    problem.start_at(q=q, v=v, measured=True)
+    problem.subject_to(trajopt.q, -1.0, 1.0, name="limit", hold="hull")
+    problem.minimize(trajopt.a**2)
+    return problem
+
+
+def cart(x=1.1, **rail):
+    """A cart on a rail of 1 m to both sides."""
     system = trajopt.system(("x", "speed"), ("force",), lambda node: [node.speed, node.force])
     problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 3, "radau", duration=2.0))
     problem.control("force", -5.0, 5.0)
-    problem.start_at(x=[1.1, -0.5], measured=True)
-    problem.subject_to(trajopt.q[0], -1.0, 1.0, name="rail")
+    problem.start_at(x=[x, -0.5], measured=True)
+    problem.subject_to(trajopt.q[0], -1.0, 1.0, name="rail", **rail)
     problem.minimize(trajopt.q**2)
-    answer = trajopt.solve(problem, starts=1)
+    return problem
+
+
+def test_a_cart_beyond_its_rail_is_led_back():
+    """A system, whose states are all that is measured."""
+    answer = trajopt.solve(cart(), starts=1)
     (told,) = answer.relaxations
     assert answer.converged and told.constraint == "rail" and told.by == pytest.approx(0.1)
     assert str(told) == "'rail', is off by 0.1: limit widened"
