@@ -163,9 +163,11 @@ class CompiledProgram(Generic[AnswerT]):
         values, inputs : as of `solve`, goals for instance
 
         A state or input that is not finite, limits that cannot be met, a deadline that is missed: the plan
-        before goes on, and the step's `status` and `reason` say why; `strict` raises what was wrong instead.
-        Raises ShapeError for a state of another size, UnknownNameError for what is no input, and without a
-        step before what `solve` raises.
+        before goes on, and the step's `status` and `reason` say why. `strict` raises the error of a state, an
+        input or limits that contradict each other instead. Without a step before, these are raised as by
+        `solve`, and a step of which nothing came has `is_new` False, too.
+        Raises ShapeError for a state of another size, UnknownNameError for what is no input, OptionError for
+        an input that is the state, or a step before of other unknowns.
         """
         asked = self.problem
         if isinstance(asked, Phases):
@@ -173,12 +175,15 @@ class CompiledProgram(Generic[AnswerT]):
         check_positive("seconds", seconds, optional=True)
         check_positive("elapsed", elapsed, or_zero=True)
         check_count("iterations", iterations, 1, MOST_STEPS)
-        given = {**split_state(asked, state), **self._together(values, inputs)}
-        for name in given:
-            self.inputs.find(name)
+        if before is not None:
+            check_instance("before", before, Step, "the step before, or None for a plan from the guess")
+        measured, given = split_state(asked, state), self._together(values, inputs)
+        twice = {self.inputs.find(name) for name in measured} & {self.inputs.find(name) for name in given}
+        if twice:
+            raise OptionError(f"{twice.pop().keyword} is given besides the state, which it is: leave it out")
         run, (structure,) = Run().within(seconds), self.structure.parts
         try:
-            (problem,) = self.inputs.applied(asked, given).parts
+            (problem,) = self.inputs.applied(asked, {**measured, **given}).parts
             problem.measured = True
             problem = with_measured_start(problem, self._starts)
             with one_blas_thread(), np.errstate(all="ignore"):

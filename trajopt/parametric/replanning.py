@@ -9,14 +9,16 @@ none either, the plan before goes on, and the step says why: nothing is raised f
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
-from trajopt.base.errors import ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.parametric.optimality_system import OptimalitySystem
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.problem import ProblemData
@@ -55,7 +57,8 @@ class Step:
 
     status : of the steps. TIME_LIMIT: the deadline was missed; EVALUATION_ERROR: a state or an input that is
         not finite; INFEASIBLE: rows are violated by more than a hundredth of their scale. In these cases, and
-        where else no plan was found, `is_new` is False and the plan is the one before, `age` seconds old
+        where else no plan was found, `is_new` is False and the plan is the one before, `age` seconds old;
+        the last iterate, to be used for nothing but a look at it, where there was none before
     reason : "" or a sentence on what was wrong
     nlp, result : the program, and the point that the steps led to
     """
@@ -103,8 +106,12 @@ class Step:
         return self.solution.tau(time)
 
     def control(self, t: ArrayLike, state: ArrayLike) -> NDArray[np.float64]:
-        """u* + K (x - x*) for a state (n_x,) measured at t, in the first interval of the plan."""
-        return self.u(t) + self.gains @ (np.asarray(state, dtype=float) - self.x(t))
+        """u* + K (x - x*) for a state (n_x,) measured at t, in the first interval of the plan.
+
+        Raises ShapeError for a state of another size.
+        """
+        measured = np.concatenate(list(split_state(self.problem, state).values()))
+        return self.u(t) + self.gains @ (measured - self.x(t))
 
     @cached_property
     def gains(self) -> NDArray[np.float64]:
@@ -121,7 +128,7 @@ class Step:
         return replace(self, age=self.age + elapsed, status=status, is_new=False, reason=reason)
 
     def _times(self, t: ArrayLike) -> Array:
-        return np.clip(np.asarray(t, dtype=float) + self.age, 0.0, self.curve.duration)
+        return np.clip(numbers(t, "the times") + self.age, 0.0, self.curve.duration)
 
 
 def split_state(problem: ProblemData, state: ArrayLike) -> dict[str, Array]:
@@ -129,7 +136,7 @@ def split_state(problem: ProblemData, state: ArrayLike) -> dict[str, Array]:
 
     Raises ShapeError for another number of components.
     """
-    n, given = problem.dynamics.n, np.asarray(state, dtype=float).ravel()
+    n, given = problem.dynamics.n, numbers(state, "the state").ravel()
     if isinstance(problem.dynamics, System):
         if given.size != n:
             raise ShapeError(f"the state has {given.size} components: give all {n} of the system")
@@ -150,6 +157,14 @@ def shifted_unknowns(
         x = _later(layout, before.curve, x, elapsed, durations)
     y = nearest_point(elimination, structure.nearest_change, structure.solution.fixed, x)
     return values.bounds.clipped(y)
+
+
+def _shape(layout: Layout) -> Hashable:
+    """The same for layouts with as many arcs, curves, control points of each, and the same parameters."""
+    counts = tuple(
+        (group.curve_count, tuple(basis.count for basis in group.bases)) for group in layout.groups
+    )
+    return counts, tuple((name, place.start, place.stop) for name, place in layout.parameters.items())
 
 
 def _later(layout: Layout, curve: Curve, x: Array, elapsed: float, durations: Array) -> Array:
@@ -305,10 +320,20 @@ def _controls_of(step: Step, curve: Curve) -> Array:
 
 
 def first_step(problem: ProblemData, structure: ProgramStructure, solver: Solver, run: Run) -> Step:
-    """The plan of a problem from its guess, solved to the end."""
+    """The plan of a problem from its guess, solved to the end; of its last iterate where that is none."""
     nlp = cold_program(structure, values_of(structure, problem), problem)
     result = run_solver(solver, nlp, None, run)
-    return Step(problem, structure, nlp, result, result.status)
+    reason = _reason(result)
+    return Step(problem, structure, nlp, result, result.status, is_new=not reason, reason=reason)
+
+
+def _reason(result: Result) -> str:
+    """The reason why the point of a result is no plan; "" where it is one."""
+    if result.status not in ENDED:
+        return result.detail or result.status.value
+    if not result.infeasibility <= WORST:
+        return f"rows are violated by {result.infeasibility:.2g} of their scale"
+    return ""
 
 
 def next_step(
@@ -319,23 +344,31 @@ def next_step(
     steps: RealTimeIteration,
     run: Run,
 ) -> Step:
-    """The step for the values of a problem from the one before, which may have been another program's."""
+    """The step for the values of a problem from the one before, which may have been another program's.
+
+    Raises OptionError for a plan of other curves or parameters, or with other numbers of control points.
+    """
     values, elapsed_in_all = values_of(structure, problem), before.age + elapsed
+    if _shape(values.unknowns.layout) != _shape(before.nlp.unknowns.layout):
+        raise OptionError(
+            f"before is a plan of '{before.problem.name}', which has other unknowns than '{problem.name}': "
+            "give one with as many intervals, the same curves and parameters"
+        )
     y = shifted_unknowns(structure, values, before, elapsed_in_all)
     nlp = program_at(structure, values, y, before.nlp.scaling if structure is before.structure else None)
     result = _stepped(nlp, multipliers_later(nlp, before, elapsed_in_all), steps, run)
-    if result.status in ENDED and result.infeasibility <= WORST:
+    if run.expired:
+        return before.held(elapsed, Status.TIME_LIMIT, Status.TIME_LIMIT.value)
+    reason = _reason(result)
+    if not reason:
         return Step(problem, structure, nlp, result, result.status)
-    if result.status in ENDED:
-        worst = f"rows are violated by {result.infeasibility:.2g} of their scale"
-        return before.held(elapsed, Status.INFEASIBLE, worst)
-    return before.held(elapsed, result.status, result.detail or result.status.value)
+    return before.held(elapsed, Status.INFEASIBLE if result.status in ENDED else result.status, reason)
 
 
 def _stepped(nlp: NLP, start: WarmStart, steps: RealTimeIteration, run: Run) -> Result:
     """The point that the steps lead to, or some of the interior-point method where they lead to no plan."""
     result = steps.solve(nlp, start, run)
-    if run.expired or (result.status in ENDED and result.infeasibility <= WORST):
+    if run.expired or not _reason(result):
         return result
     further = replace(run, max_iterations=steps.steps + FURTHER)
     return InteriorPoint(steps.tol).alone.solve(nlp, start, further)

@@ -7,7 +7,9 @@ import problems
 import trajopt
 from benchmarks.solvers import mpc
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
-from trajopt.solvers.solver import Status
+from trajopt.parametric.replanning import TOLERANCE, WORST, next_step
+from trajopt.solvers.newton.real_time import RealTimeIteration
+from trajopt.solvers.solver import Run, Status
 
 PERIOD = mpc.HORIZON / mpc.INTERVALS
 NOT_TAKEN = (Status.TIME_LIMIT, Status.EVALUATION_ERROR, Status.INFEASIBLE, Status.STEP_FAILED)
@@ -92,6 +94,29 @@ def test_misuse_raises_and_so_does_what_is_asked_to(cart):
         compiled.step(np.full(4, np.nan))
     with pytest.raises(OptionError, match="iterations"):
         compiled.step(np.zeros(4), before=first, iterations=0)
+    with pytest.raises(ShapeError, match="the state is 'upright'"):
+        compiled.step("upright", before=first)
+    with pytest.raises(ShapeError, match="3 components: give all 4"):
+        first.control(0.0, np.zeros(3))
+    with pytest.raises(ShapeError, match="the times is 'now'"):
+        first.u("now")
+    with pytest.raises(OptionError, match="x_start is given besides the state"):
+        compiled.step(np.zeros(4), before=first, x_start=np.ones(4))
+    with pytest.raises(OptionError, match="before is 1: give the step before"):
+        compiled.step(np.zeros(4), before=1)
+
+
+def test_a_plan_that_is_late_is_not_taken(cart):
+    """The deadline passes between the last evaluation of the steps and their end."""
+    _, first = cart
+    steps = Unhurried(TOLERANCE, worst=WORST)
+    late = next_step(first.problem, first.structure, first, 0.0, steps, Run().within(1e-9))
+    assert late.status is Status.TIME_LIMIT and not late.is_new and late.result is first.result
+
+
+class Unhurried(RealTimeIteration):
+    def solve(self, nlp, start=None, run=None):
+        return super().solve(nlp, start)
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +197,9 @@ def test_a_goal_out_of_reach_leaves_the_plan_before():
     far = compiled.step(np.zeros(2), before=first, elapsed=0.1, x_end=(3.0, 0.0))
     assert near.is_new and not far.is_new and far.status is not Status.CONVERGED and far.reason
     np.testing.assert_array_equal(far.u(0.0), first.u(0.1))
+    begun = compiled.step(np.zeros(2), x_end=(3.0, 0.0))
+    assert not begun.is_new and begun.reason and not begun.status.converged
+    assert first.is_new and not first.reason
+    other = trajopt.compile(problem.on(trajopt.Trajectory.collocation(7, 3, "radau", duration=1.0)))
+    with pytest.raises(OptionError, match="give one with as many intervals"):
+        other.step(np.zeros(2), before=first)
