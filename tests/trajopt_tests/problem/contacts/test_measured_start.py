@@ -173,6 +173,7 @@ def test_a_state_outside_limits_that_is_no_measurement_is_refused():
         problem.start_at(q=0.0, measured="yes")  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_an_answer_and_its_report_say_what_gave_way_also_from_a_file(tmp_path):
     """The limit that was widened holds then: a report that is silent about it claims too much."""
     answer = trajopt.solve(cart(over="start"), starts=1, refine=None)
