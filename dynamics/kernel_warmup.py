@@ -32,6 +32,9 @@ from dynamics.model.rotation_joint import ball_joint
 from dynamics.model.rotor import Rotor
 from dynamics.model.scene import Scene
 from dynamics.model.shape import sphere
+from dynamics.muscles.geometry_path import GeometryPath, PathPoint
+from dynamics.muscles.muscle_paths import MusclePaths
+from dynamics.muscles.path_polynomials import PathSurrogate
 from dynamics.quantities.clearances import Clearances
 from dynamics.quantities.kinematics import forward_kinematics
 from dynamics.regressors.regressor import regressor
@@ -122,6 +125,7 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "gradient of the regressor": lambda: _regressor_gradient(robot, q, v, a),
         "rotation vectors": lambda: _rotation_vectors(_ball()),
         "distances of shapes": lambda: _distances(robot),
+        "paths of muscles": lambda: _muscle_paths(robot, q),
     }
 
 
@@ -133,6 +137,15 @@ def _distances(robot: RigidBodyModel) -> None:
     clearances.distances(q)
     clearances.levers(q)
     clearances.derivatives(q, first, first)
+
+
+def _muscle_paths(robot: RigidBodyModel, q: Any) -> None:
+    """Compute moment arms of a muscle between the first and the last link, and a polynomial of its length."""
+    ends = (PathPoint(robot.link_names[i], (0.1, 0.1, 0.1)) for i in (0, -1))
+    MusclePaths(robot, (GeometryPath("muscle", tuple(ends)),)).moment_arms(q)
+    none, one, first = np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1), dtype=np.int64)
+    terms = np.array([0, 1]), np.ones((1, 1), dtype=np.int64), np.ones(1)
+    PathSurrogate(("muscle",), tuple(robot.joint_names), first, none, one, *terms, none[0], none[0]).values(q)
 
 
 def _regressor_gradient(robot: RigidBodyModel, q: Any, v: Any, a: Any) -> None:

@@ -12,6 +12,7 @@ from problems.moves.tasks.frame_target import Row, chord_bound
 from problems.moves.tasks.orientation import angle_between
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
+from trajopt.terms.nonsmooth import SmoothedTerm
 
 SAME_PLACE = 1e-9  # m
 
@@ -113,7 +114,8 @@ class Arc:
             rho = (sum(each**2 for each in e) - z**2) ** 0.5
             return ((rho - radius) ** 2 + z**2) / size
 
-        return trajopt.term(name=label, unit="m")(squared), None, (1.0 - margin) * size, label
+        # its root turns at the axis of the circle alone, far beyond the bound
+        return SmoothedTerm(squared, label, unit="m"), None, (1.0 - margin) * size, label
 
     def excess(self, place: Array, rotation: Array) -> Array:
         """Distances by which places (k, 3) are farther from the circle than allowed, (k,) m."""
