@@ -58,7 +58,7 @@ MAY_IMPORT: dict[str, str] = {
     "dynamics.coupled_model": "blocks",
     "dynamics.formats": "muscles rigid_body_model coupled_model",
     "dynamics.papers": "rigid_body_model",
-    "dynamics.kernel_warmup": "rigid_body_model regressors",
+    "dynamics.kernel_warmup": "rigid_body_model regressors muscles",
     "problems.gallery": "human moves recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
