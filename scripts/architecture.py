@@ -64,7 +64,6 @@ MAY_IMPORT: dict[str, str] = {
     "problems.recipe": "",
     "problems.moves": "",
     "problems.identification": "moves",
-    "problems.name_conflicts": "",
     "problems.catalogue": "recipe",
     "problems.cli": "catalogue human moves identification",
 }
