@@ -41,7 +41,7 @@ def test_a_finer_mesh_misses_less_and_the_report_says_what(trot):
 
 @pytest.mark.long
 def test_a_motion_that_the_ground_does_not_carry_fails(trot, monkeypatch):
-    monkeypatch.setattr(module, "MOST", 1e-6)
+    monkeypatch.setattr(module, "UNBALANCED", 1e-6)
     assert "the ground does not carry the robot between nodes" in base_balance(trot).reason
     report = replace(trot.verify(), equations=(), violations=())
     assert report.verdict == "FAIL" and report.reason.startswith("the ground does not carry")
