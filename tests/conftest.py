@@ -38,7 +38,7 @@ def pytest_configure(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Where long tests are left out a file that has no others is not even imported: the one of Hypothesis,
+    """Files without fast tests are not even imported where long tests are left out: the one of Hypothesis,
     which looks for constants in all modules that it finds imported, was a tenth of the collection."""
     named = any(".py" in str(argument) for argument in config.args)
     if named or "not long" not in config.option.markexpr or collection_path.suffix != ".py":

@@ -102,7 +102,7 @@ class PushedTrot:
 
     @property
     def stance(self) -> tuple[int, float]:
-        """Which pair stands now, and since when, s."""
+        """The pair that stands now, and since when, s."""
         number, since = divmod(self.sample, round(STANCE / PERIOD))
         return number % 2, since * PERIOD
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from problems.cli.command_errors import explained
-from problems.cli.commands.retime import REPAIR_HELP
 from problems.cli.completion import EXISTING_FILE, ResultFolder
 from problems.cli.exit_status import conclude_motion
+from problems.cli.measured_trial import MeasuredTrial, trial_options
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("model", metavar="MODEL.osim", type=EXISTING_FILE)
-@click.argument("motion", metavar="MOTION", type=EXISTING_FILE)
-@click.argument("forces", metavar="FORCES.xml", type=EXISTING_FILE, required=False)
-@click.option("--table", type=EXISTING_FILE, help="Measured forces [default: the table that FORCES names]")
-@click.option(
-    "--cutoff", type=float, default=6.0, show_default=True, help="Hz, of the filter of coordinates; 0: none."
-)
-@click.option("--window", type=(float, float), help="s, first and last time of the answer [default: all]")
+@trial_options
 @click.option("--tendon", type=click.Choice(["rigid", "compliant"]), default="rigid", show_default=True)
 @click.option(
     "--reserves", type=float, default=1.0, show_default=True, help="N m or N, of ideal motors beside muscles."
@@ -38,26 +31,19 @@ if TYPE_CHECKING:
 @click.option("--passive/--no-passive", default=True, show_default=True, help="Whether resting fibres pull.")
 @click.option("--emg", type=EXISTING_FILE, help="Electromyography beside the activations, .sto or .mot.")
 @click.option("--side", type=click.Choice(["r", "l"]), default="r", show_default=True, help="Leg of --emg.")
-@click.option("--repair-inertia", is_flag=True, help=REPAIR_HELP)
 @click.option(
     "--out", type=ResultFolder(), default="muscles", show_default=True, help="Folder for the results."
 )
 @output_options("json", "quiet")
 @explained
 def muscles(
-    model: Path,
-    motion: Path,
-    forces: Path | None,
-    table: Path | None,
-    cutoff: float,
-    window: tuple[float, float] | None,
+    trial: MeasuredTrial,
     tendon: Literal["rigid", "compliant"],
     reserves: float,
     width: float,
     passive: bool,
     emg: Path | None,
     side: str,
-    repair_inertia: bool,
     out: Path,
     output: Output,
 ) -> None:
@@ -68,19 +54,12 @@ def muscles(
     contact forces of all joints (joint_forces.sto) and figures. Names coordinates that were not measured,
     large residual forces, joints that the muscles cannot drive and fibres beyond their curves.
     """
-    from dynamics import load_osim
-    from problems.human.measured.external_loads import read_external_loads
-    from problems.human.measured.inverse_dynamics import joint_moments
-    from problems.human.motions.motion_file import read_motion
     from problems.human.muscles.contact_forces import contact_forces
     from problems.human.muscles.electromyography import read_electromyography
     from problems.human.muscles.given_motion import muscles_of_motion
     from problems.human.muscles.muscle_use import solve_muscles
 
-    loads = () if forces is None else read_external_loads(forces, table)
-    osim = load_osim(model, repair_inertia=repair_inertia, muscles=True)
-    measured = read_motion(motion, osim.robot.joint_names)
-    moments = joint_moments(osim, measured, loads, cutoff=cutoff or None, window=window)
+    osim, loads, moments = trial.read(muscles=True)
     problem = muscles_of_motion(
         osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive
     )

@@ -65,7 +65,7 @@ def test_muscles_give_the_moments_of_the_motion(use):
 
 @pytest.mark.long
 def test_the_muscle_that_is_not_needed_rests(use):
-    """Where the joint asks for a large moment of one sign, the muscle of the other sign is at its least."""
+    """The muscle of the other sign is at its least while the joint asks for a large moment of one sign."""
     wanted = use.moment[:, 0] / np.abs(use.moment).max()
     flexor, extensor = (use.activation[:, use.of(name)] for name in ("flexor_r", "extensor_r"))
     arm = use.arms[:, use.of("flexor_r"), 0]

@@ -111,7 +111,7 @@ def test_late_steps_are_those_of_a_pivoted_factorization(name, monkeypatch):
 
 
 def negative_eigenvalues(K):
-    """Of a symmetric matrix, by Bunch and Kaufman's pivots: one of every pair is negative."""
+    """Their number in a symmetric matrix, by Bunch and Kaufman's pivots: of every pair one is negative."""
     factors, pivots, _ = lapack.dsytrf(K, lower=1)
     single = pivots > 0
     negative = np.count_nonzero(single & (np.diagonal(factors) < 0.0))
