@@ -19,20 +19,15 @@ from dynamics.muscles.muscle_block import EQUILIBRIUM
 from dynamics.muscles.muscled_robot import MuscledRobot
 from problems.human.muscles.given_motion import (
     ACTIVATION,
-    EXCITATION,
-    FASTEST_TENDON,
-    FREE_RESERVE,
-    GUESS,
     LEAST,
-    RESERVE,
     STRONGEST_TENDON,
     TENDON_FORCE,
-    TENDON_RATE,
     Tendon,
     muscle_system,
     muscles_in,
+    state_effort,
+    state_equilibrium,
     strengths,
-    sum_of_squares,
 )
 from trajopt.base.arguments import check_choice
 
@@ -74,17 +69,9 @@ def muscle_problem(
     system = muscle_system(muscles, tendon, smoothing, n, dynamics=robot, torques=torques)
     problem = trajopt.Problem(system, trajectory, name=name)
     strength = strengths(reserves, tuple(model.robot.joint_names))
-    excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
-    problem.control(RESERVE, -FREE_RESERVE * strength, FREE_RESERVE * strength, guess=0.0, unit="N m or N")
+    state_effort(problem, m, strength, least)
     problem.subject_to(trajopt.state(ACTIVATION), least, 1.0, name="limits of activation")
-    at_start = excitation - trajopt.state(ACTIVATION)
-    problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
     if tendon == "compliant":
-        problem.control(TENDON_RATE, -FASTEST_TENDON, FASTEST_TENDON, guess=0.0, unit="1/s")
         problem.subject_to(trajopt.state(TENDON_FORCE), 0.0, STRONGEST_TENDON, name="limits of tendon forces")
-        balance = trajopt.Quantity(EQUILIBRIUM)
-        problem.subject_to(balance, equals=0.0, name="equilibrium of fibres and tendons")
-        problem.subject_to(balance, equals=0.0, over="start", name="equilibrium at the start")
-    problem.minimize(sum_of_squares(EXCITATION, np.ones(m)), name="excitations")
-    problem.minimize(sum_of_squares(RESERVE, strength), name="reserves")
+        state_equilibrium(problem, trajopt.Quantity(EQUILIBRIUM))
     return problem

@@ -26,6 +26,7 @@ from dynamics.muscles.muscles import Muscles
 from problems.human.measured.inverse_dynamics import JointMoments
 from trajopt.base.arguments import check_choice, check_positive, list_names
 from trajopt.base.errors import OptionError, ProblemError
+from trajopt.graph.protocols.term import Term
 from trajopt.problem.systems.system import System
 
 Tendon = Literal["rigid", "compliant"]
@@ -103,22 +104,12 @@ def muscles_of_motion(
     system = muscle_system(muscles, tendon, smoothing, len(names))
     mesh = trajopt.Trajectory.collocation(intervals=count, order=order, duration=duration)
     problem = trajopt.Problem(system, mesh, name="muscles of a motion")
-    excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
-    reserve = problem.control(
-        RESERVE, -FREE_RESERVE * strength, FREE_RESERVE * strength, guess=0.0, unit="N m or N"
-    )
+    reserve = state_effort(problem, block.m, strength, least)
     _bound_states(problem, block, least)
     missing = trajopt.block_term(block, output=MISSING, name="moments of muscles", unit="N m or N")
     problem.subject_to(missing - reserve, equals=0.0, name="moments")
     if not block.is_rigid:
-        balance = trajopt.block_term(block, output=EQUILIBRIUM, name="equilibrium of fibres and tendons")
-        problem.subject_to(balance, equals=0.0)
-        # no collocation point of the first interval knows the tendons there, as all of them lie behind it
-        problem.subject_to(balance, equals=0.0, over="start", name="equilibrium at the start")
-    at_start = excitation - trajopt.state(ACTIVATION)
-    problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
-    problem.minimize(sum_of_squares(EXCITATION, np.ones(block.m)), name="excitations")
-    problem.minimize(sum_of_squares(RESERVE, strength), name="reserves")
+        state_equilibrium(problem, trajopt.block_term(block, output=EQUILIBRIUM, name=EQUILIBRIUM))
     return GivenMotion(problem, block, tendon, moments, names, strength, float(moments.time[0]))
 
 
@@ -199,12 +190,32 @@ def muscle_system(muscles: Muscles, tendon: Tendon, smoothing: float, reserves: 
     return trajopt.system(states, controls, rates, units=units, **more)
 
 
+def state_effort(problem: trajopt.Problem, m: int, strength: np.ndarray, least: float) -> trajopt.Quantity:
+    """Excitations and reserves as controls with a(0) = e(0), and their squares as costs; the reserves."""
+    excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
+    reserve = problem.control(
+        RESERVE, -FREE_RESERVE * strength, FREE_RESERVE * strength, guess=0.0, unit="N m or N"
+    )
+    at_start = excitation - trajopt.state(ACTIVATION)
+    problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
+    problem.minimize(sum_of_squares(EXCITATION, np.ones(m)), name="excitations")
+    problem.minimize(sum_of_squares(RESERVE, strength), name="reserves")
+    return reserve
+
+
+def state_equilibrium(problem: trajopt.Problem, balance: Term) -> None:
+    """Rates of tendon forces as controls, by which fibres and tendons are in equilibrium."""
+    problem.control(TENDON_RATE, -FASTEST_TENDON, FASTEST_TENDON, guess=0.0, unit="1/s")
+    problem.subject_to(balance, equals=0.0, name="equilibrium of fibres and tendons")
+    # no collocation point of the first interval knows the tendons there, as all of them lie behind it
+    problem.subject_to(balance, equals=0.0, over="start", name="equilibrium at the start")
+
+
 def _bound_states(problem: trajopt.Problem, block: MotionBlock, least: float) -> None:
     """Limits of activations and tendon forces for all times, and the first guess."""
     m = block.m
     low, high, guess = np.full(m, least), np.ones(m), np.full(m, GUESS)
     if not block.is_rigid:
-        problem.control(TENDON_RATE, -FASTEST_TENDON, FASTEST_TENDON, guess=0.0, unit="1/s")
         low, high = np.append(low, np.zeros(m)), np.append(high, np.full(m, STRONGEST_TENDON))
         guess = np.append(guess, np.full(m, GUESS))
     problem.subject_to(trajopt.q, low, high, hold="hull", name="limits of states")
