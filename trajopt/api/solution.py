@@ -1,6 +1,7 @@
 """`trajopt.Solution`: the values of a solution with its checks, its files and its card in a notebook.
 
-`trajopt.PhasesSolution`: the values of a solution of phases with its checks, its file and its card.
+Also here: `trajopt.PhasesSolution`: the values of a solution of phases with its checks, its file and its
+card.
 """
 
 from __future__ import annotations

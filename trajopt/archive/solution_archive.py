@@ -1,6 +1,6 @@
 """Saved solutions: one .npz of plain arrays and a JSON text; no pickle, no path that would be imported.
 
-Loads solutions of phases from their .npz files, and attaches the phases whose problems they know.
+Also here: loads solutions of phases from their .npz files, and attaches the phases whose problems they know.
 """
 
 from __future__ import annotations

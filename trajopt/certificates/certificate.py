@@ -1,11 +1,12 @@
 """Certificate of a refined solution: its constraints and costs, switching structure, optimality.
 
-Checks a certificate against its motion: numbers in a file may have been changed.
+Also here: checks a certificate against its motion: numbers in a file may have been changed.
 
 Switch times and saturated components follow from the motion and its problem; time scaling leaves no unknowns
 of the solver; the record of the run has the tolerance. What contradicts them is reported in words.
 
-Certificates in saved solutions: plain JSON values of a `CertificateRecord`, and a certificate from these.
+Also here: certificates in saved solutions: plain JSON values of a `CertificateRecord`, and a certificate from
+these.
 
 The keys are those of the first file format; where an attribute was renamed since, the key was kept. The lines
 of constraints are not kept: a loaded certificate computes them again from the motion and its problem.

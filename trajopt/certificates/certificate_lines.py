@@ -4,9 +4,9 @@ There is one for every bounded component of every limit and equation over the pa
 differences of neighbouring nodes, values at single times, bounds of additional curves and of parameters,
 periodicity, continuity between arcs, durations and bounded integrals, and one for the integral of every cost.
 
-Violations of limits over the whole path, for certificates: the largest of every component.
+Also here: violations of limits over the whole path, for certificates: the largest of every component.
 
-Base of the certificates of a motion and of phases: the verdict that follows from their lines.
+Also here: the base of the certificates of a motion and of phases: the verdict that follows from their lines.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """The fields of a certificate that files hold: how it was found, and what its motion does not determine.
 
-First-order changes of the objective: gained by violations between nodes, lost to margins of limits.
+Also here: first-order changes of the objective: gained by violations between nodes, lost to margins of
+limits.
 
 By the multipliers, in objective per unit of a row, an optimum under limits that are wider by eps has an
 objective lower by sum |multiplier| eps. An overstep gains at most as if its limit were wider by the largest
 overstep at all nodes; a margin costs as if it were narrower by itself.
 
-Estimated bracket of a local optimum's objective, where no switching structure is confirmed.
+Also here: estimated bracket of a local optimum's objective, where no switching structure is confirmed.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ of curves are bounded for all times by control points; all other terms are sampl
 they are stated and searched for peaks between the samples, or evaluated where these are single times.
 Periodicity, continuity between arcs and durations compare ends of the motion and of its arcs.
 
-Bounds of violations for all times by Taylor models, where every block of a term offers them.
+Also here: bounds of violations for all times by Taylor models, where every block of a term offers them.
 
 Torques and joint wrenches, under loads too, poses and velocities of links and frames, momentum and energies
 are bounded, and traced terms of them, of curves, time and parameters that are made of + - * /, powers, roots,

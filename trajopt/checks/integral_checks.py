@@ -4,7 +4,8 @@ They are enclosed by Taylor models, or estimated by adaptive quadrature, once fo
 which compare them with tolerances of their own. Every integral is also computed again by the quadrature over
 the problem's own nodes.
 
-Sizes below which costs are zero: what their terms leave where they cancel, and what rounding leaves.
+Also here: sizes below which costs are zero: what their terms leave where they cancel, and what rounding
+leaves.
 """
 
 from __future__ import annotations

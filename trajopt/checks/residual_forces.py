@@ -18,7 +18,7 @@ freely has none.
 
 A path equation on torques, tau_pole = 0 for instance, is linearised by them: r = C tau + other forces.
 
-Scales of equations, by component, found on a motion; those of limits are `Constraint.side_scales`.
+Also here: scales of equations, by component, found on a motion; those of limits are `Constraint.side_scales`.
 """
 
 from __future__ import annotations

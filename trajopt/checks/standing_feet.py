@@ -4,7 +4,8 @@ A foot that stands stays where it stands, along the axes that are held: |p(t) - 
 point of its sole. Friction takes power from what slides and never gives any: integral max(0, f_t . v) dt is
 zero.
 
-The balance of a robot on feet between nodes: what force and moment its motion needs beyond the ground's.
+Also here: the balance of a robot on feet between nodes: what force and moment its motion needs beyond the
+ground's.
 
     [m; f] = d/dt [angular; linear momentum] - gravity - sum of the loads on links
 

@@ -3,7 +3,7 @@
 At nodes and between them violations are compared with the size of a limit or the scale of an equation. NaN
 counts as a violation.
 
-Links between phases, and the parameters that they share, evaluated on their motions.
+Also here: links between phases, and the parameters that they share, evaluated on their motions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Summary of a problem before it is solved: all costs, constraints and unknowns, and the program's counts.
 
-The facts of a problem that are known without evaluating a term: for its `repr` and its card.
+Also here: the facts of a problem that are known without evaluating a term: for its `repr` and its card.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 arithmetic. The fused block computes the same expressions, so that values differ by rounding only.
 `NamedBlock` gives blocks other names, and `completed` gives those without sparsity patterns full ones.
 
-The chain rule at the nodes: first and second derivatives of quantities by the leaves of the graph.
+Also here: the chain rule at the nodes: first and second derivatives of quantities by the leaves of the graph.
 
 First derivatives are accumulated forward through the blocks, adjoints backward; second derivatives are those
 of the blocks, weighted with the adjoints and multiplied by first derivatives from both sides.

@@ -2,7 +2,7 @@
 
 Leaves of the graph follow from the unknowns alone; all other quantities are computed by its blocks.
 
-Declarations of quantities: leaves, those of problems, and those that a dynamics usually computes.
+Also here: declarations of quantities: leaves, those of problems, and those that a dynamics usually computes.
 """
 
 from __future__ import annotations

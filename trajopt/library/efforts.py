@@ -1,8 +1,9 @@
 """Torques, powers and energies as costs.
 
-Functions that add several costs or constraints to a problem: torque rates, symmetry, weighted sums.
+Also here: functions that add several costs or constraints to a problem: torque rates, symmetry, weighted
+sums.
 
-Magnitudes of the forces and moments that joints transmit, to limit loads on bearings or ligaments.
+Also here: magnitudes of the forces and moments that joints transmit, to limit loads on bearings or ligaments.
 """
 
 from __future__ import annotations

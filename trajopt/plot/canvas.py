@@ -3,7 +3,7 @@
 A new figure belongs to pyplot where the program has imported pyplot, so that `plt.show()` shows it; else it
 belongs to nobody and is gone with its last name, as scripts and long runs want it.
 
-Style of all figures: sizes, palette, line styles, and the times at which curves are sampled.
+Also here: style of all figures: sizes, palette, line styles, and the times at which curves are sampled.
 """
 
 from __future__ import annotations

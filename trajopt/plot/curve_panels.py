@@ -1,6 +1,6 @@
 """Panels of curves over time with their limits and marks, of one motion or of phases one after the other.
 
-Annotations of an axis over time: limits, arcs, via points, switches, knots, the range.
+Also here: annotations of an axis over time: limits, arcs, via points, switches, knots, the range.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Curves over time, joint by joint: torques and their limits, internal forces, positions and their rates.
 
-States, controls and other unknown curves over time, with units and bounds, and costates of the states.
+Also here: states, controls and other unknown curves over time, with units and bounds, and costates of the
+states.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Figure of the motion in space: snapshots of the robot from start to end, and the path of its end point.
 
-Line segments of a robot for figures: their shape is checked, and the two world axes to draw are chosen.
+Also here: line segments of a robot for figures: their shape is checked, and the two world axes to draw are
+chosen.
 """
 
 from __future__ import annotations

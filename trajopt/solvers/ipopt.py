@@ -3,7 +3,7 @@
 The library is the one in CasADi's wheels (`ipopt.py`) or cyipopt's, by one interface. The problems
 arrive scaled, so the solver's own scaling is off. Its linear algebra has one BLAS thread.
 
-IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
+Also here: IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
 
 `BundledProblem` has the part of cyipopt's interface that `ipopt.py` uses. CasADi's own `nlpsol` would take
 the functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor. IPOPT's C

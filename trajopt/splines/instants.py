@@ -1,6 +1,7 @@
 """Single times within a motion at which a cost is summed or a constraint holds: samples, points to pass.
 
-The parameter `over`, the part of a motion over which a cost or constraint counts, read as a node set.
+Also here: the parameter `over`, the part of a motion over which a cost or constraint counts, read as a node
+set.
 
 `over="path"`, `"start"`, `"end"`, a window `(s0, s1)` of normalised time, single times `[t1, t2]` in seconds,
 `Instants(...)`, `ArcNodes(...)`, `Neighbours(...)`.

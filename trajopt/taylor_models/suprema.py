@@ -3,7 +3,7 @@
 A piece is divided while its bound is neither as sharp as asked nor below what is reached elsewhere. Into how
 many parts follows from the order of the models: radii fall with length^order.
 
-Enclosures of integrals over time, by Taylor models on pieces that are divided.
+Also here: enclosures of integrals over time, by Taylor models on pieces that are divided.
 
 Over a piece of length h the integral of a Taylor model is h sum_j c_j / (j + 1) over even j, to h r. The
 integral of its absolute value is at least the sum of |integral of the polynomial| over parts of the piece,

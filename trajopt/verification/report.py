@@ -1,6 +1,7 @@
 """The report of a verification: a verdict, PASS or FAIL, its reason, and the figures that led to it.
 
-The verdict of a report, of one motion or of phases: PASS or FAIL, the reason, and its largest numbers.
+Also here: the verdict of a report, of one motion or of phases: PASS or FAIL, the reason, and its largest
+numbers.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Every constraint of the problem is evaluated at the nodes and between them, at b
 costs and KKT residuals are computed again from the problem; a stationary motion is looked at for better
 nearby points (`minimality`); the motion is simulated forward from its torques.
 
-Estimates how much a finer mesh could lower the objective, from the results of a verification.
+Also here: estimates how much a finer mesh could lower the objective, from the results of a verification.
 
 Two groups of parts are summed, all in the unit of the objective and all taken as positive, and the sum is
 doubled: alone it was up to a quarter too small for arms in minimum time on few intervals. By how much the

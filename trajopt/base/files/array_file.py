@@ -5,7 +5,7 @@ member, and the first bytes of a member hold kind and shape of its array. Only m
 for are unpacked, each once all three agree with what is expected of it, and together up to `LARGEST` bytes.
 No pickle is ever read: arrays of numbers and texts are all there is.
 
-Suggestions for a wrong file name: files of the same folder with another ending or a similar name.
+Also here: suggestions for a wrong file name: files of the same folder with another ending or a similar name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Local refinement of a spline until little is left to gain, for optima whose structure is not confirmed.
 
-Splines of higher degree whose accelerations may jump at knots, and knots placed around single switches.
+Also here: splines of higher degree whose accelerations may jump at knots, and knots placed around single
+switches.
 """
 
 from __future__ import annotations

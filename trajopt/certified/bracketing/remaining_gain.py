@@ -10,7 +10,8 @@ zero. The multipliers of a span determine the mean of lambda. Where a span is re
 active at all of its Gauss points, that is used; elsewhere lambda is the straight line between the means of
 both neighbours, which crosses zero at a switch. Limits that hold by control points: `control_point_gain`.
 
-First-order gain left by limits on control points: the curve keeps away from them, its points do not.
+Also here: first-order gain left by limits on control points: the curve keeps away from them, its points do
+not.
 
 The control points of a position or a velocity bound the curve for all t, but near a control point that is at
 the limit the curve itself is below it by O(h^2) in the knot distance h. Finer knots set that free: to first

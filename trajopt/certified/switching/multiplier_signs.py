@@ -17,7 +17,8 @@ wrong sign, where the objective would fall by leaving the limit. A boundary arc 
 neighbouring polynomial arcs on which it is at the same bound. Where it ends with the motion, in a state that
 is given, the measure of that last instant is not determined, and only changes on the way are looked at.
 
-First-order gain of violations between Gauss points on switching arcs, and the cost of their margins.
+Also here: first-order gain of violations between Gauss points on switching arcs, and the cost of their
+margins.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 One correction is made at a time.
 
-Refines the resolution of switching arcs: a higher degree for all, or some arcs cut into parts.
+Also here: refines the resolution of switching arcs: a higher degree for all, or some arcs cut into parts.
 
 Within an arc a motion is analytic, and its Legendre coefficients fall geometrically: raising the degree by m
 lowers what is missed between Gauss points by rate^m. How fast they fall is read off the accelerations. Where

@@ -1,6 +1,7 @@
 """Bounds of coordinates as users give them: boundary values, locked joints, the limits of a dynamics.
 
-Joints without motors: their torque is zero, an equation of the robot that every motion must satisfy.
+Also here: joints without motors: their torque is zero, an equation of the robot that every motion must
+satisfy.
 
 Of a joint with a spring or a damper it is the motor's torque beside them that is zero.
 """

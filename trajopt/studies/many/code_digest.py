@@ -6,7 +6,7 @@ imports, at its top or inside functions. It does not cover installed packages, t
 framework. Modules that are imported by a computed name, and files that a function reads, are seen where the
 problem is built: `build_inputs`.
 
-Versions of the software of a worker: trajopt, its sources, and the libraries that affect results.
+Also here: versions of the software of a worker: trajopt, its sources, and the libraries that affect results.
 """
 
 from __future__ import annotations

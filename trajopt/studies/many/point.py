@@ -1,6 +1,7 @@
 """One point of a study: its solve by a worker, and its row in the table.
 
-The table of a study as a file: a row is appended when its point is done, and all are sorted at the end.
+Also here: the table of a study as a file: a row is appended when its point is done, and all are sorted at the
+end.
 """
 
 from __future__ import annotations

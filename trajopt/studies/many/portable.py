@@ -3,7 +3,7 @@
 What is sent is a pickle of ours that only workers of the same run read; no file is ever read this way. Plain
 pickle names functions by their module; cloudpickle also sends those of a notebook, lambdas and closures.
 
-Serializes solutions for other processes, without their problems, and attaches the problems again.
+Also here: serializes solutions for other processes, without their problems, and attaches the problems again.
 
 A solution is a `Solution`, or the `PhasesSolution` of phases.
 """

@@ -1,6 +1,7 @@
 """Parameter sweeps: a problem solved at every point of a grid, neighbours from each other.
 
-`solve_many`: a list of problems solved side by side, in processes, on an executor or on a Dask cluster.
+Also here: `solve_many`: a list of problems solved side by side, in processes, on an executor or on a Dask
+cluster.
 """
 
 from __future__ import annotations
