@@ -17,12 +17,13 @@ def moved(u, name, column, t):
     return {**u, name: u[name] + t * (np.arange(u[name].shape[1]) == column)}
 
 
-def check_partials(block, slope, step=0.04, seed=0):
+def check_partials(block, slope, step=0.04, seed=0, u=None, within=1e-11):
     """By a slope of the values, relative to the largest entry.
 
     step : of differences along q; of all else blocks are polynomials
+    u : inputs, random ones unless given
     """
-    u = inputs(block, seed=seed)
+    u = inputs(block, seed=seed) if u is None else u
     partials, pattern = block.partials(u), block.pattern()
     assert set(partials) == set(pattern)
     for name, width in block.inputs.items():
@@ -34,14 +35,15 @@ def check_partials(block, slope, step=0.04, seed=0):
                 expected = stepped[output]
                 found = partials[output, name][:, :, column] if (output, name) in partials else 0.0 * expected
                 scale = max(1.0, np.abs(partials.get((output, name), 0.0)).max())
-                assert np.abs(found - expected).max() < 1e-11 * scale
+                assert np.abs(found - expected).max() < within * scale, (output, name)
                 if (output, name) in pattern:
                     assert not found[:, ~pattern[output, name][:, column]].any()
 
 
-def check_curvature(block, slope, step=0.04, seed=0):
-    """By a slope of the partials, relative to the largest entry; step as in `check_partials`."""
-    u, y = inputs(block, seed=seed), adjoints(block)
+def check_curvature(block, slope, step=0.04, seed=0, u=None, within=1e-11):
+    """By a slope of the partials, relative to the largest entry; all else as in `check_partials`."""
+    u = inputs(block, seed=seed) if u is None else u
+    y = adjoints(block, nodes=len(next(iter(u.values()))))
     curvature, pattern = block.curvature(u, y), block.curvature_pattern()
     assert set(curvature) == set(pattern)
     scale = max(1.0, *(np.abs(part).max() for part in curvature.values()))
@@ -59,7 +61,7 @@ def check_curvature(block, slope, step=0.04, seed=0):
                     found = curvature[name, other][:, column, :]
                 elif (other, name) in curvature:
                     found = curvature[other, name][:, :, column]
-                assert np.abs(found - expected).max() < 1e-11 * scale
+                assert np.abs(found - expected).max() < within * scale, (name, other)
 
 
 def contracted(partials, y, name, u):

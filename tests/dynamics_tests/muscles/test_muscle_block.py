@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from block_derivatives import adjoints, contracted, moved
+from block_derivatives import check_curvature, check_partials
 from slopes import extrapolated
 
 from dynamics.errors import MuscleError
@@ -45,35 +45,15 @@ def inputs_of(block):
     }
 
 
+def slope(function, _):
+    return extrapolated(function, 0.01)
+
+
 @pytest.mark.parametrize("tendon", ["rigid", "compliant"])
 def test_derivatives_of_the_block_are_exact_and_within_their_patterns(tendon):
     block = block_of(tendon)
-    u, y = inputs_of(block), adjoints(block, nodes=4)
-    partials, curvature = block.partials(u), block.curvature(u, y)
-    assert set(partials) == set(block.pattern())
-    assert set(curvature) == set(block.curvature_pattern())
-    for pair, where in (block.pattern() | block.curvature_pattern()).items():
-        assert not (partials | curvature)[pair][:, ~where].any(), pair
-    scale = max(np.abs(part).max() for part in curvature.values())
-    for name, width in block.inputs.items():
-        for column in range(width):
-            stepped = extrapolated(lambda h, at=(name, column): block.value(moved(u, *at, h)), 0.01)
-            bent = extrapolated(lambda h, at=(name, column): block.partials(moved(u, *at, h)), 0.01)
-            for output in block.outputs:
-                expected = stepped[output]
-                found = partials.get((output, name), np.zeros((*expected.shape, width)))[:, :, column]
-                assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max(initial=1.0), (
-                    output,
-                    name,
-                )
-            for other in block.inputs:
-                expected = contracted(bent, y, other, u)
-                found = 0.0 * expected
-                if (name, other) in curvature:
-                    found = curvature[name, other][:, column]
-                elif (other, name) in curvature:
-                    found = curvature[other, name][:, :, column]
-                assert np.abs(found - expected).max() < 1e-9 * scale, (name, other)
+    for check in (check_partials, check_curvature):
+        check(block, slope, u=inputs_of(block), within=1e-9)
 
 
 def test_moments_are_moment_arms_times_forces_and_power_is_conserved():
