@@ -370,5 +370,5 @@ def _stepped(nlp: NLP, start: WarmStart, steps: RealTimeIteration, run: Run) -> 
     result = steps.solve(nlp, start, run)
     if run.expired or not _reason(result):
         return result
-    further = replace(run, max_iterations=steps.steps + FURTHER)
-    return InteriorPoint(steps.tol).alone.solve(nlp, start, further)
+    interior, further = InteriorPoint(steps.tol).alone, replace(run, max_iterations=steps.steps + FURTHER)
+    return interior.solve(nlp, start, further) if interior.suits(nlp, start, further) else result

@@ -67,7 +67,6 @@ class CondensedSystem:
     values : entries of G, as the layout has them
     flexibility : 1 / S of the rows, 0 of equations
     least : added to the diagonal of H in any case
-    residual : the largest relative one that refinement left
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class CondensedSystem:
         least: float = 0.0,
     ) -> None:
         self.layout, self.H, self.values = layout, H, values
-        self.residual, self.flexibility = 0.0, flexibility
+        self.flexibility = flexibility
         self.D = np.where(layout.is_far, 0.0, 1.0 / (flexibility + SOFTENING))
         flat = np.bincount(layout.H_places, H, minlength=layout.bands.size).astype(float, copy=False)
         flat[layout.far_places] = values[layout.far_entries]
@@ -139,8 +138,7 @@ class CondensedSystem:
 
     def solve(self, of_unknowns: np.ndarray, of_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(dx, y) for right-hand sides (n,) and (rows,)."""
-        dx, y, _, left = refined_solution(*self.factors, of_unknowns, of_rows, EXACT, MOST_APPLICATIONS)
-        self.residual = max(self.residual, left)
+        dx, y, _, _ = refined_solution(*self.factors, of_unknowns, of_rows, EXACT, MOST_APPLICATIONS)
         return dx, y
 
 
