@@ -12,6 +12,12 @@ REPORT_OF_THESIS = (
 )  # fmt: skip
 
 BENCHMARKS = (
+    Command(
+        "adapters",
+        columns=("dynamics by", "iterations", "times the seconds"),
+        writes=("own_dynamics.md#benchmarks.adapters",),
+        full="--write",
+    ),
     Command("assembly", columns=("problem", "nodes", "Hessian", "together"), writes=("assembly.md",)),
     Command("attacks", "--share 0.001 edited", ("attack", "tried", "right", "refused", "silently wrong")),
     Command(

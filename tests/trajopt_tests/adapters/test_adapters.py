@@ -7,85 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import dynamics
 import trajopt
+from benchmarks.adapters import ENGINES, JOINTS, move, two_links
 from trajopt.adapters import foreign_block, foreign_dynamics
 from trajopt.base.errors import EvaluationError, TrajoptError
 
-LINK = {"a": 0.5, "mass": 1.0, "centre_of_mass": (-0.25, 0, 0), "inertia": np.diag([0, 0.02, 0.02])}
-LIMITS = {"torque": 20.0, "velocity": 8.0}
-JOINTS = ("upper", "lower")
-MJCF = """<mujoco><compiler angle="radian"/><option gravity="0 -9.81 0"/><worldbody>
-<body><joint name="upper" axis="0 0 1"/><inertial pos=".25 0 0" mass="1" diaginertia="1e-4 .02 .02"/>
-<body pos=".5 0 0"><joint name="lower" axis="0 0 1"/>
-<inertial pos=".25 0 0" mass="1" diaginertia="1e-4 .02 .02"/></body></body></worldbody></mujoco>"""
-BODY = """<link name="{0}"><inertial><origin xyz=".25 0 0"/><mass value="1"/>
-<inertia ixx="1e-4" iyy=".02" izz=".02" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
-AXIS = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="{3} 0 0"/>
-<axis xyz="0 0 1"/><limit lower="-7" upper="7" effort="20" velocity="8"/></joint>"""
-URDF = (
-    '<robot name="arm"><link name="base"/>'
-    + BODY.format("first")
-    + BODY.format("second")
-    + AXIS.format("upper", "base", "first", 0)
-    + AXIS.format("lower", "first", "second", 0.5)
-    + "</robot>"
-)
 quiet_import = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-
-
-def inverse_dynamics(lib):
-    """Lagrange's equations of the arm of two links, with sines and cosines of a library."""
-
-    def inverse(q, v, a):
-        c, s = lib.cos(q[1]), lib.sin(q[1])
-        near, far = 0.25 * lib.cos(q[0]), 0.25 * lib.cos(q[0] + q[1])
-        m11, m12, m22 = 0.415 + 0.25 * c, 0.0825 + 0.125 * c, 0.0825
-        h = 0.125 * s
-        return [
-            m11 * a[0] + m12 * a[1] - h * (2 * v[0] * v[1] + v[1] ** 2) + 9.81 * (3 * near + far),
-            m12 * a[0] + m22 * a[1] + h * v[0] ** 2 + 9.81 * far,
-        ]
-
-    return inverse
-
-
-def two_links(engine):
-    if engine == "built-in":
-        limits = dynamics.JointLimits.symmetric(**LIMITS)
-        links = [{**LINK, "name": name, "limits": limits} for name in JOINTS]
-        return dynamics.from_dh(links, gravity=(0, -9.81, 0))
-    if engine == "jax":
-        import jax.numpy as jnp
-
-        return trajopt.adapters.foreign_dynamics(inverse_dynamics(jnp), JOINTS, "jax", **LIMITS)
-    if engine == "torch":
-        import torch
-
-        return trajopt.adapters.foreign_dynamics(inverse_dynamics(torch), JOINTS, "torch", **LIMITS)
-    if engine == "mujoco":
-        import mujoco
-
-        return trajopt.adapters.mujoco_dynamics(mujoco.MjModel.from_xml_string(MJCF), **LIMITS)
-    import pinocchio
-
-    model = pinocchio.buildModelFromXML(URDF)
-    model.gravity.linear = np.array([0, -9.81, 0])
-    return trajopt.adapters.pinocchio_dynamics(model)
-
-
-def move(robot, intervals=4):
-    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(intervals, 5, 1.0))
-    problem.start_at(q=[-1.2, 0.5], v=0.0)
-    problem.end_at(q=[0.8, -0.5], v=0.0)
-    problem.minimize(trajopt.tau**2)
-    problem.subject_to_joint_limits()
-    return problem
 
 
 @quiet_import
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ["jax", "torch", "mujoco", "pinocchio"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_another_engine_gives_the_optimum_of_the_built_in_dynamics(engine):
     pytest.importorskip(engine)
     ours, theirs = (trajopt.solve(move(two_links(each))) for each in ("built-in", engine))
