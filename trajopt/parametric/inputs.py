@@ -18,6 +18,7 @@ from trajopt.base.arguments import number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, StructureError, TrajoptError
 from trajopt.graph.data import data_of
+from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.input_checks import bounds_or_value, equal_to
 from trajopt.terms.nonsmooth import exact_of
 from trajopt.terms.smooth_forms import with_slacks
@@ -288,7 +289,8 @@ class WeightInput(Input):
             problem.duration_weight = weight
         else:
             cost = problem.costs[self.number]
-            with_slacks(exact_of(cost.term), weight, lambda kinked: kinked)  # raises if it is not convex
+            if isinstance(cost, Cost):
+                with_slacks(exact_of(cost.term), weight, lambda kinked: kinked)  # raises if it is not convex
             problem.costs[self.number] = replace(cost, weight=weight)
 
     @property
