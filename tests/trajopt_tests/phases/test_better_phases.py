@@ -138,7 +138,9 @@ def test_phases_on_other_meshes_are_independent_of_the_former_ones():
 
 
 class _Balance(HTMLParser):
-    """Counts open elements of a page."""
+    """Keeps the open elements of a page; elements that HTML never closes (`<meta ... />` too) are none of them."""
+
+    void = ("meta", "br", "line", "circle", "polyline")
 
     def __init__(self):
         super().__init__()
@@ -146,11 +148,11 @@ class _Balance(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.heading = tag == "h2"
-        if tag not in ("meta", "br", "line", "circle", "polyline"):
+        if tag not in self.void:
             self.open.append(tag)
 
     def handle_endtag(self, tag):
-        if tag not in ("line", "circle", "polyline"):
+        if tag not in self.void:
             assert self.open.pop() == tag
 
     def handle_data(self, data):
