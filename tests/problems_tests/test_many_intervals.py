@@ -10,7 +10,7 @@ from trajopt.solvers.optimality.kkt import kkt_residuals
 pytestmark = pytest.mark.long
 
 
-@pytest.mark.parametrize(("fine", "locked"), [(1280, False), (640, True)])
+@pytest.mark.parametrize(("fine", "locked"), [(640, False), (320, True)])
 def test_fine_meshes_converge_to_the_optimum_of_coarser_ones(fine, locked):
     objectives = []
     for intervals in (160, fine):

@@ -5,7 +5,6 @@ import pytest
 from feet import missing_at_base, slip
 from library_solutions import check_script_at_defaults, solved_at_defaults
 from scipy.integrate import trapezoid
-from tiers import long_first
 
 import dynamics
 import trajopt
@@ -76,7 +75,8 @@ def test_feet_stand_still_and_fly(jump):
         assert height[200] > 0.02 * (1.0 - 1e-6) and height.min() > -1e-5
 
 
-@long_first("seed", range(3))
+@pytest.mark.thorough("test_it_converges_and_passes stands for it")
+@pytest.mark.parametrize("seed", range(3))
 def test_starts_far_apart_find_one_optimum(jump, seed):
     rng, problem = np.random.default_rng(seed), build()
     places, turns = rng.uniform(-0.1, 0.1, (4, 3)), rng.uniform(-0.3, 0.3, (4, 3))

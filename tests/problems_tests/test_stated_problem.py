@@ -60,6 +60,7 @@ def solved(tmp_path_factory):
     return solution, path
 
 
+@pytest.mark.long
 def test_a_loaded_solution_has_torques_and_a_report_without_its_script(solved, tmp_path):
     solution, path = solved
     loaded = trajopt.Solution.load(path)
@@ -90,6 +91,7 @@ def test_commands_read_the_solution_of_a_script(solved, tmp_path, command, capsy
     assert ended.value.code in (0, 1 if command == "verify" else 0), capsys.readouterr()
 
 
+@pytest.mark.long
 def test_a_system_of_a_script_is_built_again(tmp_path):
     pendulum = trajopt.system(
         states=["angle", "omega"], controls=["u"], rates=lambda n: [n.omega, n.u - casadi.sin(n.angle)]
@@ -106,6 +108,7 @@ def test_a_system_of_a_script_is_built_again(tmp_path):
     assert loaded.verify().summary() == solution.verify().summary()
 
 
+@pytest.mark.long
 def test_a_term_that_reads_a_table_is_named_and_passes_for_unchecked(tmp_path):
     table = casadi.interpolant("table", "bspline", [np.linspace(-5, 5, 20)], np.linspace(-5, 5, 20) ** 2)
     problem = trajopt.Problem(arm(), trajopt.Trajectory.uniform(4))

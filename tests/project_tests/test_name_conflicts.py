@@ -43,6 +43,7 @@ def test_a_file_problems_beside_the_script_is_named(tmp_path):
     assert f"{tmp_path / 'problems.py'} has the name of the package 'problems' and hides it" in told
 
 
+@pytest.mark.long
 def test_folders_of_these_names_without_python_packages_are_left_alone(tmp_path):
     (tmp_path / "problems").mkdir()
     (tmp_path / "problems" / "mine.csv").write_text("")

@@ -31,6 +31,7 @@ SHORT = (
 IN_OTHER_TESTS = (
     "first_term.md",
     "homework_solutions.md",
+    "howto/questions.md",
     "own_dynamics.md",
     "systems.md",
     "tutorials/weights_from_motions.md",

@@ -31,9 +31,11 @@ def test_the_tutorial_on_terms_does_what_it_says(capsys):
 
 
 @pytest.mark.long
-def test_forty_questions_are_answered_by_lines_that_run(tmp_path, monkeypatch):
+def test_forty_questions_are_answered_by_lines_that_run(tmp_path, monkeypatch, capsys, few_pictures):
     monkeypatch.chdir(tmp_path)
     done = run("howto/questions.md")
+    printed = capsys.readouterr().out
+    assert printed and "FAIL" not in printed
     text = (DOCS / "howto/questions.md").read_text(encoding="utf-8")
     assert len(re.findall(r"^\*\*[^*]+\?\*\*", text, re.MULTILINE)) >= 40
     assert done["solution"].duration == pytest.approx(0.7283, rel=1e-3)

@@ -8,6 +8,7 @@ import trajopt
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 
 
+@pytest.mark.long
 def test_terms_made_in_a_loop_have_names_of_their_own():
     problem = problems.two_link_rr.build(intervals=6)
     for joint, limit in enumerate((9.0, 8.0)):

@@ -67,6 +67,7 @@ def test_skew_symmetry_and_velocity_torques_hold_for_both_body_factors(factor, s
         assert relative_error(found.M, dynamics.crba(model, q)) < 1e-12
 
 
+@pytest.mark.long
 @both_ways
 def test_only_the_christoffel_factor_is_half_the_slope_of_the_velocity_torques(slope):
     for seed in SEEDS:

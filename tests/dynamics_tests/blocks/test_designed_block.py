@@ -70,6 +70,7 @@ def test_values_and_derivatives_by_the_motion_are_those_of_a_robot_built_so(seed
     same_as_built(block, plain, inputs(block, values))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "rotors", "outputs", "loads"), ONE_FAST)
 def test_derivatives_by_properties_are_differences_of_built_robots(seed, rotors, outputs, loads):
     model = robot(seed, rotors)

@@ -46,6 +46,7 @@ def test_solids_are_read_as_they_are_written():
     assert {shape.carrier for shape in model.shapes} == {"upper"}
 
 
+@pytest.mark.long
 def test_open_meshes_are_named_and_their_hull_is_covered(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     box = trimesh.creation.box(extents=(0.1, 0.2, 0.4))

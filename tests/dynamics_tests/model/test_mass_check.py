@@ -57,6 +57,7 @@ def test_more_links_than_are_computed_with_are_refused_before_they_are_read():
         dynamics.load_urdf(text)
 
 
+@pytest.mark.long
 def test_messages_about_many_names_are_short():
     separate = robot(*(link(f"link{i}") for i in range(300)))
     cycle = robot(

@@ -12,6 +12,7 @@ def run(*arguments):
     return CliRunner().invoke(main, list(arguments))
 
 
+@pytest.mark.long
 def test_a_certified_solve_writes_its_certificate(tmp_path):
     done = run("solve", "sliding_mass", "--certify", "1e-6", "--out", str(tmp_path))
     assert done.exit_code == 0, done.output

@@ -35,6 +35,7 @@ def run(folder, *options, change=lambda lines: lines):
     return CliRunner().invoke(main, ["identify", *files, *out, *options])
 
 
+@pytest.mark.long
 def test_report_table_and_robot_are_written(tmp_path):
     done = run(tmp_path)
     assert done.exit_code == 0, done.output
@@ -53,6 +54,7 @@ def test_the_answer_for_programs(tmp_path):
     assert answer["condition"] < 100.0
 
 
+@pytest.mark.long
 def test_rotors_have_parameters_when_asked_for(tmp_path):
     answer = json.loads(run(tmp_path, "--json", "--rotors").output)
     assert any("rotor_inertia" in row["combination"] for row in answer["base_parameters"])

@@ -74,6 +74,7 @@ def test_a_sweep_writes_a_table_and_a_solution_of_every_point(tmp_path):
     assert starts == ["its own guess", "point 0", "point 1", "point 2"]
 
 
+@pytest.mark.long
 def test_points_start_cold_on_request(tmp_path):
     axes = {"distance": [1.0, 2.0]}
     study = sweep(problems.minimum_acceleration.build, axes, warm=False, processes=1, folder=tmp_path)

@@ -67,6 +67,7 @@ def test_feet_carry_what_the_body_needs_in_both_halves(step):
     assert cycle.stance_end == pytest.approx(60.0)  # the last of 11 samples before toe-off at 64 %
 
 
+@pytest.mark.long
 def test_devices_are_loads_but_not_the_ground():
     """An ankle device on shank and foot: balance has both ends, the reaction of the ground none."""
     problem = planar_walker.build()

@@ -156,7 +156,8 @@ def test_a_walk_is_predicted_that_balances_and_repeats_itself_mirrored(cost, sta
         assert np.ptp(places, axis=0).max() <= 2.0 * 5e-3 * 1.001
 
 
-@long_first(
+@pytest.mark.thorough("the walks of this file that are predicted and those of the thesis stand for them")
+@pytest.mark.parametrize(
     ("speed", "length"),
     [(1.2, 0.5), (0.8, 0.5), (0.8, 0.7), (1.0, 0.6), (1.2, 0.7), (1.4, 0.6), (1.6, 0.5), (1.6, 0.7)],
 )

@@ -72,6 +72,7 @@ def test_a_part_of_the_forces_leaves_a_residual_that_is_told(folder, osim, motio
     assert "the residual force reaches" in str(partial) and "the residual force" in partial.problems[-1]
 
 
+@pytest.mark.long
 def test_the_filter_keeps_slow_motion_and_removes_fast(osim, motion):
     """Forwards and backwards a Butterworth filter of third order passes 1 / (1 + (w / w_c)^6)."""
     time = np.arange(2001) * 5e-3
@@ -148,6 +149,7 @@ def test_what_cannot_be_computed_is_refused_by_what_is_missing(folder, osim, mot
         joint_moments(osim, replace(motion, time=motion.time**1.5))
 
 
+@pytest.mark.long
 def test_the_command_writes_what_opensim_reads(folder, tmp_path):
     out = tmp_path / "moments.sto"
     files = [str(folder / name) for name in ("body.osim", "coordinates.mot", SETUP)]

@@ -233,6 +233,7 @@ def placed(osim, count):
     return np.linspace(0.0, 1.0, count), {name: places[:, i] for i, name in enumerate(osim.markers)}
 
 
+@pytest.mark.long
 def test_a_fit_of_noisy_markers_is_that_of_a_general_trust_region():
     """Scipy's trust region from the pose that was found, and from the true one, gets no lower."""
     from scipy.optimize import least_squares
@@ -258,6 +259,7 @@ def test_a_fit_of_noisy_markers_is_that_of_a_general_trust_region():
         assert found.distance[k] == pytest.approx(np.sqrt(2.0 * least.cost / len(wanted)), rel=1e-9)
 
 
+@pytest.mark.long
 def test_a_body_that_turns_round_is_followed_from_pose_to_pose():
     """Angles go on where a turn is full: the same pose by another turn would be a jump."""
     osim = arm("<Coordinate name='p'><range>-1 9.5</range></Coordinate>")

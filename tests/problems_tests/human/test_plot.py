@@ -76,6 +76,7 @@ def test_curves_run_over_one_cycle_in_four_panels(name, solution):
     assert [axis.get_xlabel() for axis in axes] == ["", "", "gait cycle (%)", "gait cycle (%)"]
 
 
+@pytest.mark.long
 def test_predicted_angles_lie_over_measured_ones(solution):
     knee = plot.angles(solution).axes[2]
     predicted = max(knee.lines, key=lambda line: line.get_zorder())

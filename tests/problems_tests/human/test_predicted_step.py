@@ -369,7 +369,7 @@ def test_a_walk_passes_verify_on_its_first_mesh(given):
     assert walk.converged and report.verdict == "PASS", report.reason
 
 
-@pytest.mark.long
+@pytest.mark.thorough("test_a_walk_passes_verify_on_its_first_mesh, and the refined run of test_running.py")
 def test_a_walk_on_too_few_intervals_passes_verify_as_those_are_halved_where_its_equations_miss():
     problem = gait.build(step_length=0.65, intervals=2, tendons=False)
     walk = trajopt.solve(problem, progress="silent")

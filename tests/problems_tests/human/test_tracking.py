@@ -86,6 +86,7 @@ def test_angles_count_by_the_signs_of_the_model_that_walks(turned_model, tmp_pat
     np.testing.assert_allclose(seen_from_pelvis(own, q_own), seen_from_pelvis(plain.robot, q), atol=1e-9)
 
 
+@pytest.mark.long
 def test_our_skeleton_tracks_angles_of_another_model(turned_model, tmp_path):
     file, ours = measured_file(tmp_path / "m.mot", -1.0)
     problem = problem_of(skeleton(moving=ACTIVE))
@@ -113,6 +114,7 @@ def test_angles_that_a_joint_cannot_have_are_refused_where_no_model_is_given(tmp
     assert set(track_motion(problem, str(file))) == {"hip_r_flex", "knee_r_flex"}
 
 
+@pytest.mark.long
 def test_zeros_turn_with_the_way_a_coordinate_counts(turned_model):
     found = matched_coordinates(dynamics.load_osim(turned_model))
     for each in NAMES:

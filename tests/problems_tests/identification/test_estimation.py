@@ -45,6 +45,7 @@ def test_intervals_hold_the_true_parameters_as_often_as_they_say():
     assert 0.42 <= np.mean(inside[0.5]) <= 0.58
 
 
+@pytest.mark.long
 def test_noise_of_every_joint_is_found_and_weighs_its_torques():
     model = planar_arm()
     data = measured(model, 2, noise=np.array([2.0, 0.05]))
@@ -55,6 +56,7 @@ def test_noise_of_every_joint_is_found_and_weighs_its_torques():
     assert np.abs(found.correlation).max() < 0.1
 
 
+@pytest.mark.long
 def test_torques_of_another_motion_are_predicted_to_the_noise():
     model = planar_arm()
     found = identification.estimate(another(model), measured(model, 5))
@@ -75,6 +77,7 @@ def test_several_motions_count_together():
     assert np.all(both.standard_deviations < one.standard_deviations)
 
 
+@pytest.mark.long
 def test_springs_are_taken_from_the_robot():
     model = planar_arm()
     elbow = replace(model.bodies[1].joint, stiffness=5.0, rest=0.2)
@@ -94,6 +97,7 @@ def test_known_friction_is_kept():
     assert np.abs(deviations(found, model)).max() < 4.0
 
 
+@pytest.mark.long
 def test_the_model_can_exist_where_the_estimate_cannot():
     """Noise so large that estimated inertias are negative; those of the model are bodies all the same."""
     model = planar_arm()
@@ -108,6 +112,7 @@ def test_the_model_can_exist_where_the_estimate_cannot():
     assert min(body.joint.friction for body in found.model.bodies) >= 0.0
 
 
+@pytest.mark.long
 def test_the_report_tells_all_of_it(tmp_path):
     model = planar_arm()
     found = identification.estimate(another(model), measured(model, 12))
@@ -140,6 +145,7 @@ def still(model, joint, seed=1):
     return identification.measurements(model.joint_names, q, tau, RATE)
 
 
+@pytest.mark.long
 def test_motions_that_do_not_excite_are_refused_by_name():
     model = planar_arm()
     with pytest.raises(identification.NotExcitingError, match=r"joint 'elbow' moves at most at .* per"):
@@ -151,6 +157,7 @@ def test_motions_that_do_not_excite_are_refused_by_name():
         identification.estimate(model, still(model, 0), friction=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [1e-5, 1e-3])
 def test_what_noise_of_positions_shows_alone_is_refused(noise):
     """The shoulder rests: its parameters multiply accelerations that are nothing but noise."""

@@ -277,6 +277,7 @@ def test_wrong_options_are_refused(motion, options, message):
         moves.hand_over(motion, **options)
 
 
+@pytest.mark.long
 def test_what_is_no_motion_is_refused(tmp_path, motion):
     with pytest.raises(OptionError, match=r"give a trajopt\.Solution"):
         moves.hand_over(3.0)

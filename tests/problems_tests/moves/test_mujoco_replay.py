@@ -24,6 +24,7 @@ def solution():
     return trajopt.solve(problems.urdf_arm.build(intervals=12))
 
 
+@pytest.mark.long
 def test_a_minimum_time_move_ends_where_it_was_planned(solution):
     found = moves.replay(solution)
     assert found.step <= 1e-3

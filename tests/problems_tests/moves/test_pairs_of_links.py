@@ -148,6 +148,7 @@ def test_links_always_within_the_clearance_are_left_out_by_name():
     assert "1 that stay within 10 mm in nearly all poses (l1 and tool)" in line
 
 
+@pytest.mark.long
 def test_obstacles_out_of_reach_are_counted_and_not_computed_with():
     """The bound holds in all poses, and only obstacles beyond it are left out."""
     rng, arm = np.random.default_rng(2), robot_of(*ARM)

@@ -341,6 +341,7 @@ def test_a_joint_that_moves_at_its_ends_accelerates_then_brakes_as_in_the_closed
     assert motion.verify().holds
 
 
+@pytest.mark.long
 def test_a_path_takes_the_directions_of_its_speeds_and_a_way_back_as_long():
     model, waypoints = ur5(), random_waypoints(count=5)
     u, w = np.full(6, 0.3), np.array([0.2, 0.0, -0.1, 0.3, 0.0, 0.1])

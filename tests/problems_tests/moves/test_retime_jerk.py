@@ -27,6 +27,7 @@ def test_jerk_alone_takes_the_time_of_four_ramps():
         np.testing.assert_allclose(rate([0.0, motion.duration]), 0.0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_curves_are_derivatives_of_each_other_and_torques_those_of_the_robot():
     motion = moves.retime(carriage(damping=0.5, torque=40.0), [[0.0], [0.3], [REACH]], jerk=JERK)
     t, h = np.linspace(0.1, 0.9, 40) * motion.duration, 1e-5

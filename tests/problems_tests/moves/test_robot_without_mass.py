@@ -35,6 +35,7 @@ def test_a_path_is_retimed_within_speed_and_acceleration(retimed):
     assert slower.verify().holds
 
 
+@pytest.mark.long
 def test_points_table_and_view_have_no_torques(retimed, tmp_path):
     points = moves.hand_over(retimed)
     assert points.converged and points.deviation < 1e-2

@@ -43,7 +43,7 @@ def pick_and_place(robot, tool, home):
     return task
 
 
-@pytest.fixture(scope="module", params=[pytest.param("ur5", marks=pytest.mark.long), "panda"])
+@pytest.fixture(scope="module", params=[pytest.param("ur5", marks=pytest.mark.thorough("panda")), "panda"])
 def solved(request):
     if request.param == "ur5":
         robot, tool, home = ur5(), "tool0", UR5_HOME
@@ -144,6 +144,7 @@ def test_a_line_and_an_arc_are_followed_and_the_tool_stays_upright():
     assert np.abs(motion.v(motion.times[2])).max() > 1e-2
 
 
+@pytest.mark.long
 def test_joint_goals_leave_joints_free_that_are_none():
     task = moves.Task(ur5())
     task.start(q=UR5_HOME)

@@ -92,6 +92,7 @@ def test_the_shape_of_a_load_keeps_clear_too():
     assert least_distance(bare, with_rod, scene) < 0.0
 
 
+@pytest.mark.long
 def test_a_start_and_a_goal_in_collision_name_pair_and_depth():
     task = moves.Task(arm(), moves.Scene([moves.sphere(0.2, at=(0.45, 0.3, 0.25), name="ball")]))
     task.start("tool0", position=LEFT, rotation=DOWN)

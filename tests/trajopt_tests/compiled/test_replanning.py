@@ -138,6 +138,7 @@ def distance(node):
     return node.q - node.parameter("goal")
 
 
+@pytest.mark.long
 def test_an_arm_follows_a_goal_that_moves(arm):
     step, worst = arm.step(np.zeros(4)), 0.0
     for k in range(1, 6):
@@ -152,6 +153,7 @@ def test_an_arm_follows_a_goal_that_moves(arm):
     assert held.status is Status.EVALUATION_ERROR and not held.is_new
 
 
+@pytest.mark.long
 def test_gains_of_an_arm_are_those_of_its_torques(arm):
     state = np.array([0.1, -0.05, 0.3, 0.2])
     step = arm.step(state)
@@ -183,6 +185,7 @@ def test_a_trot_under_pushes_goes_on_where_feet_change():
     assert {each.change for each in step.relaxations} <= {"held there", "velocity changed", "limit widened"}
 
 
+@pytest.mark.long
 def test_a_goal_out_of_reach_leaves_the_plan_before():
     """One second at 1 m/s^2 from rest to rest leads 0.25 m far."""
     system = trajopt.system(("x", "speed"), ("push",), lambda node: [node.speed, node.push])

@@ -93,6 +93,7 @@ def test_a_solution_tells_its_objective_and_how_it_ended(arm, several):
     assert "#b00020" in stopped._repr_html_() and "#b00020" not in arm._repr_html_()
 
 
+@pytest.mark.long
 def test_a_report_that_fails_tells_its_reason_and_the_worst():
     arm, stricter = trajopt.solve(two_link_minimum_time(8), refine=None), two_link_minimum_time(8)
     stricter.subject_to(trajopt.tau, upper=1.0, name="weak motors")  # they give up to 10 N m

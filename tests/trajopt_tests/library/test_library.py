@@ -179,6 +179,7 @@ def test_an_arm_ends_at_a_pose_of_its_tool_and_keeps_clear_of_a_ball():
     assert free.value(clearance, t).min() < -0.01 and around.objective > free.objective
 
 
+@pytest.mark.long
 def test_distances_of_capsules_are_those_of_their_axes():
     """Against the least distance over a fine grid of both segments."""
     rng = np.random.default_rng(5)

@@ -138,7 +138,7 @@ def test_phases_on_other_meshes_are_independent_of_the_former_ones():
 
 
 class _Balance(HTMLParser):
-    """Keeps the open elements of a page; elements that HTML never closes (`<meta ... />` too) are none of them."""
+    """Keeps the open elements of a page; those never closed (`<meta ... />` too) are none of them."""
 
     void = ("meta", "br", "line", "circle", "polyline")
 
@@ -192,6 +192,7 @@ def test_phases_are_solved_on_coarse_meshes_first(tmp_path):
     assert trajopt.PhasesSolution.load(tmp_path / "swing.npz", both).journal.levels == found.journal.levels
 
 
+@pytest.mark.long
 def test_links_of_several_phases_hold_on_every_mesh():
     """Two masses that move in minimum time and in equal times."""
     parts = [problems.sliding_mass.build(intervals=20) for _ in range(2)]

@@ -145,6 +145,7 @@ def test_files_of_other_phases_and_other_files_are_refused(solved, tmp_path):
         trajopt.PhasesSolution.load(path)
 
 
+@pytest.mark.long
 def test_a_phase_that_was_moved_is_found_by_its_links(solved):
     """Both phases hold by themselves, but they do not meet."""
     other = trajopt.solve(hop(stiffness=45.0))

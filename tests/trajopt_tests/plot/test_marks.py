@@ -73,6 +73,7 @@ def test_joints_at_rest_are_named_and_not_drawn_unless_asked_for():
     assert len(trajopt.plot.joints(solution, joints=["lower"]).axes) == 3
 
 
+@pytest.mark.long
 def test_equal_forces_are_one_curve_under_both_names():
     curves = np.array([[1.0, 1.0, 2.0], [3.0, 3.0, 4.0]])
     assert same_curves(curves, [0, 1, 2]) == [[0, 1], [2]]

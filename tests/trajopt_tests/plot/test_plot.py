@@ -144,6 +144,7 @@ def test_limits_of_positions_and_velocities_are_shown():
     assert high - low < 1.7 * motion
 
 
+@pytest.mark.long
 def test_many_joints_get_a_panel_each_and_unused_places_stay_empty():
     assert [columns_for(n) for n in (1, 3, 4, 12, 13)] == [1, 1, 2, 2, 3]
     assert [columns_for(n, 3) for n in (1, 9, 10)] == [3, 3, 6]
@@ -253,6 +254,7 @@ def test_phases_follow_each_other_in_every_figure(tmp_path):
     assert (tmp_path / "moves.gif").stat().st_size > 0
 
 
+@pytest.mark.long
 def test_a_joint_that_one_phase_has_is_drawn_there_and_other_robots_are_no_picture():
     three = problems.six_axis_arm.build().dynamics
     both = two_moves(three)

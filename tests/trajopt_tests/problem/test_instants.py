@@ -131,6 +131,7 @@ def test_verify_evaluates_what_is_stated_at_single_times():
         assert missed.dense_violation == pytest.approx(values.max() - bound, rel=1e-9)
 
 
+@pytest.mark.long
 def test_a_forged_sum_is_found_and_a_file_keeps_the_true_one(tmp_path):
     solution = trajopt.solve(decay())
     solution.save(tmp_path / "decay.npz")

@@ -169,6 +169,7 @@ def test_a_design_of_a_spring_comes_before_what_depends_on_it():
         limited.design("slide.damping", limited.parameter("c", 1.0, 200.0, 20.0))
 
 
+@pytest.mark.long
 def test_limits_of_torque_are_those_of_the_motor_beside_a_damper():
     """Least time over D: full force F for t1, full brake for t2, with m v' = F - c v.
 

@@ -134,6 +134,7 @@ def test_a_problem_with_linear_conditions_only_is_solved():
     assert np.abs(solution.q([0.0, solution.duration]) - [[0.0, 0.0], [1.0, 1.0]]).max() < 1e-12
 
 
+@pytest.mark.long
 def test_an_infeasible_problem_without_costs_does_not_converge():
     problem = arm(trajopt.Trajectory.uniform(duration=0.02))
     problem.subject_to_joint_limits()

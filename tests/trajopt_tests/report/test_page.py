@@ -30,6 +30,7 @@ def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path)
         assert word in text
 
 
+@pytest.mark.long
 def test_a_report_fits_a_telephone(solution):
     """Charts are as narrow as the window, and tables scroll."""
     page = str(trajopt.report.html(solution))

@@ -98,6 +98,7 @@ def test_a_variance_that_rounding_made_negative_is_zero():
         _semidefinite(inverse - 1e-6, np.ones(2))
 
 
+@pytest.mark.long
 def test_phases_share_parameters_and_samples():
     """Two halves of one motion give what the whole gives."""
     whole = trajopt.solve(fit(decay, 1.3 * np.exp(-0.9 * TIMES) + NOISE, {"k": 0.5}))

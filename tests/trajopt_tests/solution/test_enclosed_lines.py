@@ -169,6 +169,7 @@ def test_operations_without_a_bound_stay_sampled():
     assert certificate.verdict == "holds, sampled"
 
 
+@pytest.mark.long
 def test_torques_under_loads_are_bounded():
     solution = arm()
 

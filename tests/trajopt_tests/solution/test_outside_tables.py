@@ -51,6 +51,7 @@ def test_data_that_a_motion_outlasts_are_named(times, clock):
         trajopt.solve(problem, starts=1, refine=None)
 
 
+@pytest.mark.long
 def test_tables_and_data_are_silent_up_to_their_ends():
     problem = moved(3.0, speed=1.0)
     problem.data("wind", GRID, GRID)

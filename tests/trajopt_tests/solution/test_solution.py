@@ -204,6 +204,7 @@ def test_a_failed_save_leaves_the_earlier_file_alone(solution, tmp_path, monkeyp
     assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.long
 def test_a_motion_that_was_changed_after_the_solve_does_not_verify(solution, tmp_path):
     points = solution.curve.control_points[0].copy()
     points[4:7] += 0.05

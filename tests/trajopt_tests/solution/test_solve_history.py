@@ -11,6 +11,7 @@ from trajopt.archive import solution_archive as archive
 from trajopt.base.errors import SolutionFileError
 
 
+@pytest.mark.long
 def test_the_iterations_of_all_solves_are_kept(tmp_path):
     solution = trajopt.solve(problems.two_link_rr.build(intervals=8), starts=3)
     solution.save(tmp_path / "arm.npz")
@@ -31,6 +32,7 @@ def test_phases_keep_the_iterations_of_all_their_solves_too(tmp_path):
     assert last[1] == pytest.approx(solution.objective, rel=1e-3)  # of the problem, not scaled
 
 
+@pytest.mark.long
 def test_numbers_of_solves_that_do_not_rise_are_refused(tmp_path):
     solution = trajopt.solve(problems.two_link_rr.build(intervals=6), starts=1)
     arrays = archive.contents(solution)
@@ -70,6 +72,7 @@ def test_names_of_before_are_computed_from_the_journal_with_a_warning():
             assert getattr(solution, name) == value
 
 
+@pytest.mark.long
 def test_the_journal_is_saved_and_prints_every_solve(tmp_path):
     solution = trajopt.solve(problems.two_link_rr.build(intervals=6), starts=2)
     solution.save(tmp_path / "arm.npz")

@@ -96,6 +96,7 @@ def test_an_unknown_display_is_refused():
         Progress("loud")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "solver",
     [Ipopt(), trajopt.Slsqp(), trajopt.ConstraintGeneration(Ipopt())],

@@ -76,6 +76,7 @@ def test_the_unit_of_length_changes_neither_optimum_nor_iterations_much(solver):
     np.testing.assert_allclose(micrometres.q(t), 1e6 * metres.q(t), atol=1e-5 * 1e6)
 
 
+@pytest.mark.long
 def test_multipliers_are_those_of_the_program_in_the_units_of_the_user():
     solution = trajopt.solve(lifted(1e6))
     nlp = trajopt.transcribe(lifted(1e6))

@@ -31,6 +31,7 @@ def test_integrals_and_sizes_are_within_their_estimated_errors(function, value, 
     assert abs(found.size[0] - size) <= found.size_error[0] + 1e-14
 
 
+@pytest.mark.long
 def test_a_spike_as_wide_as_the_resolution_is_met_anywhere():
     width = integral(np.ones_like).resolution  # of a hat, both sides together
     assert width < 1.0 / 2000.0

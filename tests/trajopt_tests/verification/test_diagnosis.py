@@ -22,6 +22,7 @@ def mass_in_time(longest, speed=np.inf):
     return problem
 
 
+@pytest.mark.long
 def test_a_motion_too_short_needs_as_much_time_as_the_fastest_one():
     diagnosis = diagnose(mass_in_time(0.3))
     fastest = trajopt.solve(mass_in_time(1.0)).duration

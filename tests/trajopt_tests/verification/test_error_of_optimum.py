@@ -104,6 +104,7 @@ def test_phases_have_one_together():
     assert "error of the optimum" in " ".join(str(report).splitlines()[:4])
 
 
+@pytest.mark.long
 def test_it_is_not_said_where_it_is_not_known():
     report = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified()).verify()
     assert report.error_of_optimum is None and report.optimum == ""

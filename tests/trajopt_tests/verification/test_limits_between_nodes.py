@@ -134,6 +134,7 @@ def test_a_limit_that_holds_passes_whatever_its_size(plain):
         assert judged(plain, lambda p, a=lower, b=upper: p.subject_to(trajopt.tau, a, b, name="wide")).holds
 
 
+@pytest.mark.long
 def test_bounds_of_additional_curves_parameters_durations_and_repetitions_are_looked_at():
     def more(problem):
         problem.extra("push", lower=-1.0, upper=1.0, guess=0.5)

@@ -186,6 +186,7 @@ def test_an_effort_that_falls_with_the_duration_has_no_minimum():
     assert "no minimum exists, or it lies beyond" in report.reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("over_duration", [False, True])
 def test_an_effort_that_has_come_to_nothing_with_the_duration_has_no_minimum(over_duration):
     """12 / T^3, or 12 / T^4 as a mean: a system's solver ends at hours, where the cost is rounding."""
@@ -309,6 +310,7 @@ def test_a_point_without_curvature_is_a_minimum_where_nothing_falls_from_it(cost
     assert "no curvature along some directions" in text or "a direction without curvature" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("weight", "passes"), [(1e-6, False), (1e-9, False), (1e-30, True)])
 def test_a_cost_that_falls_for_ever_by_less_than_a_tolerance_fails(weight, passes):
     """A parameter that nothing bounds, where a solve with bounds ended: the slope is what solvers leave."""

@@ -22,6 +22,7 @@ def plain():
     return solution
 
 
+@pytest.mark.long
 def test_an_underactuated_robot_on_few_spans_fails_by_the_motor_it_does_not_have():
     report = trajopt.solve(problems.cart_pole.build(intervals=6), starts=1, refine=None).verify()
     assert not report.holds and report.verdict == "FAIL" and report.holds_at_nodes

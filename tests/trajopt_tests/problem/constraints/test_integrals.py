@@ -20,6 +20,7 @@ def budget(energy):
     return problem
 
 
+@pytest.mark.long
 def test_a_bounded_integral_gives_the_least_time_within_an_energy_budget(tmp_path):
     solution = trajopt.solve(budget(1.5))
     assert solution.duration == pytest.approx(2.0, abs=1e-8)

@@ -36,6 +36,7 @@ def mass(start=(0.0, 0.0), end=(3.0, 4.0), duration=2.0, intervals=6):
     return problem
 
 
+@pytest.mark.long
 def test_the_shortest_way_is_the_distance():
     problem = mass()
     problem.minimize(PUSH)
@@ -53,6 +54,7 @@ def test_a_norm_that_stays_at_zero_counts_half_of_its_least_value(smallest):
     assert solution.converged and solution.objective == pytest.approx(smallest, rel=1e-2)
 
 
+@pytest.mark.long
 def test_a_median_of_three_points_lies_where_the_pulls_cancel():
     """The point of least sum of distances: three equal pulls at angles of 120 degrees, Fermat's point."""
     corners = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 3.0]])
@@ -66,6 +68,7 @@ def test_a_median_of_three_points_lies_where_the_pulls_cancel():
     assert solution.verify().holds and np.abs(unit.sum(axis=0)).max() < 1e-5
 
 
+@pytest.mark.long
 def test_at_a_blunt_corner_the_median_is_the_corner_itself():
     corners = np.array([[0.0, 0.0], [3.0, 0.2], [-3.0, 0.2]])
     problem = mass(start=None, end=None)
@@ -76,6 +79,7 @@ def test_at_a_blunt_corner_the_median_is_the_corner_itself():
     assert solution.verify().holds and np.abs(solution.q(solution.duration)).max() < 2e-6
 
 
+@pytest.mark.long
 def test_bounded_norms_and_integrals_of_them_hold():
     problem = mass()
     problem.minimize(trajopt.state("f")[0] ** 2, weight=1.0)

@@ -89,6 +89,7 @@ def hanging_slider():
     return problem
 
 
+@pytest.mark.long
 def test_under_a_load_the_torque_that_is_zero_contains_it_and_the_simulation_applies_it():
     solution = trajopt.solve(hanging_slider())
     push = solution.value(trajopt.Quantity("extra:push"), solution.node_times)[:, 0]

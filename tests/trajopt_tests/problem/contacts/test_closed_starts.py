@@ -54,6 +54,7 @@ def test_closed_values_of_all_joints_may_be_given_in_either_order(before):
     assert_allclose(solution.v([0.0, 1.0]), 0.0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_a_closed_pose_holds_the_joints_that_are_named():
     problem, _ = linkage()
     crank = np.linspace(0.0, 6.0, 9)
@@ -64,6 +65,7 @@ def test_a_closed_pose_holds_the_joints_that_are_named():
         problem.closed_pose(NEAR, "krank_joint")
 
 
+@pytest.mark.long
 def test_a_guess_is_closed_on_one_branch():
     problem, _ = linkage(6)
     s = np.linspace(0.0, 1.0, 40)

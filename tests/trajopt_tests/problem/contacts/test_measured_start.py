@@ -73,6 +73,7 @@ def test_feet_within_a_millimetre_of_the_ground_stand_where_they_are(tilt):
     assert with_measured_start(relaxed).relaxations == relaxed.relaxations
 
 
+@pytest.mark.long
 def test_feet_further_off_are_refused_unless_the_state_was_measured():
     problem, _ = standing(tilt=0.05)
     assert with_measured_start(problem) is problem
@@ -82,6 +83,7 @@ def test_feet_further_off_are_refused_unless_the_state_was_measured():
     assert with_measured_start(measured).relaxations
 
 
+@pytest.mark.long
 def test_velocities_that_contradict_other_statements_are_refused_as_before():
     problem, pose = standing()
     problem.subject_to(trajopt.v[6], equals=0.5, over="start", name="hip turns")
@@ -101,6 +103,7 @@ KINDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_velocities_change_by_the_least_that_stops_the_feet(kind):
     """The change is M^-1 J' l for some l, and no foot slips: conditions of the least in the norm of M."""
@@ -261,6 +264,7 @@ def cart(x=1.1, **rail):
     return problem
 
 
+@pytest.mark.long
 def test_a_cart_beyond_its_rail_is_led_back():
     """A system, whose states are all that is measured."""
     answer = trajopt.solve(cart(), starts=1)

@@ -65,6 +65,7 @@ def test_a_hopper_with_a_four_bar_leg_hops_and_all_of_its_joints_repeat():
     np.testing.assert_allclose(parallelogram[:, 3], -parallelogram[:, 1], rtol=0.0, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gait_first", [False, True])
 def test_joints_that_follow_from_others_have_no_periodicity_of_their_own(gait_first):
     problem = hop(gait_first)

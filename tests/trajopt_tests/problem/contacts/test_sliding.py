@@ -34,6 +34,7 @@ def test_along_axes_that_nothing_holds_there_is_no_friction():
     assert without_friction(standing("z", trajopt.Ground(slope=(0.2, 0.1)))) == set(named.values())
 
 
+@pytest.mark.long
 def test_a_ball_that_the_heel_of_its_foot_holds_keeps_its_friction():
     """Along the line from heel to ball alone: across it the foot turns about its heel."""
     robot = SOLO.with_frames(dynamics.Frame("ball", "FL_FOOT", position=(0.05, 0.0, 0.0)))

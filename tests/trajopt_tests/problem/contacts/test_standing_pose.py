@@ -26,6 +26,7 @@ def heights(q, frames=FEET):
     return dynamics.forward_kinematics(SOLO, q, frames).position[:, 2]
 
 
+@pytest.mark.long
 def test_feet_touch_the_ground_and_nothing_but_the_height_changes():
     ground = trajopt.Ground(height=0.1)
     found = problem_on(ground).standing_pose(STANDING)

@@ -118,6 +118,7 @@ class Integrators:
         return {}
 
 
+@pytest.mark.long
 def test_rates_may_be_a_block_of_numpy_with_derivatives():
     solution = trajopt.solve(bang_bang(trajopt.system(("x", "v"), ("u",), Integrators())))
     assert solution.duration == pytest.approx(2.0, abs=1e-8)

@@ -40,6 +40,7 @@ def test_every_mesh_brackets_the_exact_optimum_of_two_links():
     assert last.spans < 100
 
 
+@pytest.mark.long
 def test_a_cubic_spline_brackets_the_optimum_by_itself_where_a_higher_degree_is_too_large():
     plain = trajopt.solve(problems.two_link_rr.build())
     settings = SearchSettings(bracket_total=SearchSettings.bracket_least - 1)

@@ -46,6 +46,7 @@ def test_limits_hold_between_nodes_to_the_accuracy_that_is_asked(over, accuracy)
     assert all(s in refined.problem.trajectory.nodes.s for s in refined.limit_points[0])
 
 
+@pytest.mark.long
 def test_a_report_does_not_advise_what_was_tried():
     """One round is too few for an accuracy of 1e-7: more intervals are advised, not the same again."""
     tried = trajopt.solve(slide(), refine=trajopt.LimitNodes(1e-7, rounds=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import lapack
+from tiers import fast_first
 
 from problems import catalogue
 from trajopt.solution.answers import program_of
@@ -79,10 +80,11 @@ def test_unknowns_that_all_act_everywhere_make_an_arrow_alone():
 
 
 LATE = ("two_link_rr", "cart_pole", "arm_energy_budget", "minimum_fuel")
-MORE = ("six_axis_arm", "motor_arm", "five_link_walker", "quadruped_trot", "four_bar", "gear_ratio")
+MORE = ("motor_arm", "four_bar", "gear_ratio")
+LARGE = ("six_axis_arm", "five_link_walker", "quadruped_trot")
 
 
-@pytest.mark.parametrize("name", [*LATE, *(pytest.param(name, marks=pytest.mark.long) for name in MORE)])
+@fast_first("name", [*LATE, *MORE, *LARGE], len(LATE), len(MORE))
 def test_late_steps_are_those_of_a_pivoted_factorization(name, monkeypatch):
     """Stiffness of limits reaches 1e9 there: residuals in unknowns and all multipliers are to rounding."""
     steps = []

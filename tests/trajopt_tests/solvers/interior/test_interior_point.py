@@ -165,6 +165,7 @@ def test_what_has_no_minimum_diverges():
     assert result.status is Status.DIVERGING
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "program",
     [

@@ -69,6 +69,7 @@ def test_the_last_checkpoint_is_the_answer(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["solve.ckpt"]
 
 
+@pytest.mark.long
 def test_checkpoints_are_throttled(tmp_path):
     often = Checkpointed(trajopt.Ipopt(), tmp_path / "often", every=0.0)
     seldom = Checkpointed(trajopt.Ipopt(), tmp_path / "seldom", every=60.0)
@@ -93,6 +94,7 @@ def test_a_failed_write_warns_once_and_leaves_solve_and_earlier_checkpoint_alone
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.long
 def test_checkpoints_of_another_problem_and_foreign_files_are_refused(tmp_path):
     path = tmp_path / "solve.ckpt"
     solve_with_checkpoints(two_link_minimum_time(10), path)

@@ -33,6 +33,7 @@ def test_solutions_come_in_the_order_given_and_know_their_problems():
         assert solution.problem is problem and abs(solution.tau(0.1)[0]) == pytest.approx(1.0, rel=1e-6)
 
 
+@pytest.mark.long
 def test_wherever_they_are_solved_the_answers_are_the_same():
     alone = trajopt.solve_many([moved(mass) for mass in MASSES], processes=1)
     with ThreadPoolExecutor(3) as threads:
@@ -41,6 +42,7 @@ def test_wherever_they_are_solved_the_answers_are_the_same():
         assert np.array_equal(one.curve.control_points[0], other.curve.control_points[0])
 
 
+@pytest.mark.long
 def test_one_problem_twice_in_a_list_is_two_problems_in_threads():
     problem = moved(1.0)
     with ThreadPoolExecutor(2) as threads:
