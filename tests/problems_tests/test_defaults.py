@@ -14,7 +14,6 @@ ELSEWHERE = {
     "quadruped_gap",
     "quadruped_jump",
     "running",
-    "two_arms",
 }
 SLOW = {
     "acrobot",
@@ -46,7 +45,8 @@ SLOW = {
     "urdf_arm",
     "van_der_pol",
 }
-MINUTES = {"gait_stride"}  # test_predicted_stride stands for it in the long tests
+#: test_predicted_stride and test_two_arms stand for them in the long tests.
+MINUTES = {"gait_stride", "two_arms"}
 MARKS = {**dict.fromkeys(SLOW, pytest.mark.long), **dict.fromkeys(MINUTES, pytest.mark.thorough)}
 NAMES = [name for name in catalogue.names() if name not in ELSEWHERE]
 

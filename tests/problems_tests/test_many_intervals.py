@@ -1,16 +1,15 @@
 """A thousand intervals and more: accelerations and jerks are then 1e4 to 1e9 times the control points."""
 
 import pytest
+from tiers import long_first
 
 import dynamics
 import trajopt
 from benchmarks.solvers.intervals import build
 from trajopt.solvers.optimality.kkt import kkt_residuals
 
-pytestmark = pytest.mark.long
 
-
-@pytest.mark.parametrize(("fine", "locked"), [(640, False), (320, True)])
+@long_first("fine, locked", [(640, False), (320, True), (1280, False), (640, True)], 2)
 def test_fine_meshes_converge_to_the_optimum_of_coarser_ones(fine, locked):
     objectives = []
     for intervals in (160, fine):
@@ -21,6 +20,7 @@ def test_fine_meshes_converge_to_the_optimum_of_coarser_ones(fine, locked):
     assert objectives[1] < objectives[0] == pytest.approx(objectives[1], rel=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("intervals", [300, 1000, 5000])
 def test_a_mass_moves_with_least_effort_on_any_number_of_intervals(intervals):
     """Rounding leaves 1e-4 of the slope of the Lagrangian on 1000: IPOPT went on to its limit, and FAIL."""

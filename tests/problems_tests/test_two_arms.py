@@ -15,7 +15,7 @@ SIDES = ("left", "right")
 
 @pytest.fixture(scope="module")
 def lifted():
-    """From the first start; the others, most of the time of a solve by default, end at the same optimum."""
+    """From the first start, a ninth of the time of a solve by default, which test_defaults has."""
     return trajopt.solve(built_at_defaults("two_arms"), starts=1, progress="silent")
 
 

@@ -36,6 +36,8 @@ def test_forty_questions_are_answered_by_lines_that_run(tmp_path, monkeypatch, c
     done = run("howto/questions.md")
     printed = capsys.readouterr().out
     assert printed and "FAIL" not in printed
+    for name, value in done.items():
+        assert getattr(value, "converged", True), f"{name}: {value}"
     text = (DOCS / "howto/questions.md").read_text(encoding="utf-8")
     assert len(re.findall(r"^\*\*[^*]+\?\*\*", text, re.MULTILINE)) >= 40
     assert done["solution"].duration == pytest.approx(0.7283, rel=1e-3)
