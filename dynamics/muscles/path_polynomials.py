@@ -67,11 +67,15 @@ class PathSurrogate:
         return self.values(q).lengths
 
     def gradient(self, q: ArrayLike) -> Array:
-        """(K, m, n) dL/dq at poses (K, n); moment arms are its negative."""
+        """(K, m, n) dL/dq at poses (K, n)."""
         first, n = self.values(q).first, len(self.joint_names)
         found = np.zeros((len(first), len(self.names), n + 1))  # the last column takes what is no coordinate
         np.put_along_axis(found, np.broadcast_to(self.coordinates % (n + 1), first.shape), first, 2)
         return found[:, :, :n]
+
+    def moment_arms(self, q: ArrayLike) -> Array:
+        """(K, m, n) m, or 1 for a coordinate in m, -dL/dq at poses (K, n)."""
+        return -self.gradient(q)
 
     def hessian(self, q: ArrayLike) -> Array:
         """(K, m, k, k) second derivatives by the paths' own `coordinates`, zero where these are -1."""

@@ -22,7 +22,9 @@ from dynamics import OsimModel
 from dynamics.muscles.activation import SMOOTHING, activation_rate, check_smoothing
 from dynamics.muscles.fibres import Fibres
 from dynamics.muscles.motion_block import DEGREE, EQUILIBRIUM, MISSING, MotionBlock, PathMotion
+from dynamics.muscles.muscle_paths import MusclePaths
 from dynamics.muscles.muscles import Muscles
+from dynamics.muscles.path_polynomials import PathSurrogate
 from problems.human.measured.inverse_dynamics import JointMoments
 from trajopt.base.arguments import check_choice, check_positive, list_names
 from trajopt.base.errors import OptionError, ProblemError
@@ -70,6 +72,7 @@ def muscles_of_motion(
     *,
     tendon: Tendon = "rigid",
     reserves: float | Mapping[str, float] = 1.0,
+    paths: PathSurrogate | None = None,
     smoothing: float = SMOOTHING,
     width_scale: float = 1.0,
     passive: bool = True,
@@ -82,6 +85,7 @@ def muscles_of_motion(
     model : from `dynamics.load_osim(path, muscles=True)`;  moments : from `joint_moments`, over their times
     reserves : N m or N, of all coordinates or of each by its name: strength of an ideal motor beside the
         muscles, whose cost is its moment in strengths, squared
+    paths : polynomials in place of the model's paths, as `dynamics.load_function_paths` reads them
     smoothing : b of the activation dynamics, see `dynamics.muscles.activation`; warns above 2
     width_scale : of active force over length, 1 as De Groote; passive : whether fibres pull when they rest
     intervals : of the mesh, 50 per second by default;  order : its collocation points each
@@ -95,10 +99,10 @@ def muscles_of_motion(
     check_smoothing(smoothing)
     muscles = muscles_in(model)
     fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
-    paths = path_motion(model.locked, muscles, moments)
-    names = paths.coordinates
+    moved = path_motion(model.locked, muscles.paths if paths is None else paths.only(muscles.names), moments)
+    names = moved.coordinates
     strength = strengths(reserves, names)
-    block = MotionBlock(fibres, tendon, paths.motion)
+    block = MotionBlock(fibres, tendon, moved.motion)
     duration = float(moments.time[-1] - moments.time[0])
     count = max(2, round(INTERVALS_PER_SECOND * duration)) if intervals is None else intervals
     system = muscle_system(muscles, tendon, smoothing, len(names))
@@ -121,7 +125,9 @@ class MovedPaths:
     coordinates: tuple[str, ...]
 
 
-def path_motion(locked: tuple[str, ...], muscles: Muscles, moments: JointMoments) -> MovedPaths:
+def path_motion(
+    locked: tuple[str, ...], paths: MusclePaths | PathSurrogate, moments: JointMoments
+) -> MovedPaths:
     """Lengths, speeds and arms of all muscles at the times of a motion, of the coordinates that they move.
 
     Raises ProblemError where there are none, or fewer than six times.
@@ -130,8 +136,8 @@ def path_motion(locked: tuple[str, ...], muscles: Muscles, moments: JointMoments
         raise ProblemError(
             f"the motion has {moments.time.size} times: give more than {DEGREE}, by a wider window"
         )
-    arms = muscles.paths.moment_arms(moments.q)
-    length = muscles.paths.lengths(moments.q)
+    arms = paths.moment_arms(moments.q)
+    length = paths.lengths(moments.q)
     speed = -np.einsum("kmn,kn->km", arms, moments.v)
     unknown = {*moments.residuals, *moments.assumed, *locked}
     moved = [

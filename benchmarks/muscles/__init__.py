@@ -1,0 +1,1 @@
+"""Muscles beside those of other programs."""

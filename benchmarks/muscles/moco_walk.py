@@ -1,0 +1,144 @@
+"""Muscles of OpenSim's example walk, beside MocoInverse on the same problem.
+
+    python -m benchmarks.muscles.moco_walk FOLDER [TOLERANCE ...]
+
+FOLDER is example3DWalking of opensim-core (subject_walk_scaled.osim and its function-based paths,
+coordinates.sto, grf_walk.xml). 80 muscles, 0.48 to 1.61 s, 57 intervals, width 1.5, no passive force. For
+every tolerance MocoInverse is run too (package `opensim`; 3 to 6 minutes each). Compared are muscles and
+reserves: what else Moco adds, at the pelvis, the trunk and the arms, follows from the motion alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import dynamics
+import trajopt
+from problems.human.measured.external_loads import read_external_loads
+from problems.human.measured.inverse_dynamics import JointMoments, joint_moments
+from problems.human.motions.motion_file import read_motion
+from problems.human.muscles.given_motion import GivenMotion, Tendon, muscles_of_motion
+from problems.human.opensim.storage import read_storage
+
+MODEL = "subject_walk_scaled"
+WINDOW, INTERVALS = (0.48, 1.61), 57
+ROUNDING = 1e-9  # s, added to both ends of the window
+GUESSES = (0.02, 0.05, 0.5)
+BARRIER = 8e-6  # at which MocoInverse ends at its default tolerance, 1e-3
+
+
+def main(folder: Path, tolerances: list[float]) -> None:
+    """Print a line for each solve: objective, iterations, processor seconds."""
+    walk = read_walk(folder)
+    for label, motion, solver in runs(walk):
+        began = time.process_time()
+        solution = trajopt.solve(motion.problem, solver, refine=None, starts=1, coarse_to_fine=False)
+        show(label, solution.objective, solution.iterations, time.process_time() - began)
+    for tolerance in tolerances:
+        began = time.process_time()
+        objective, iterations = moco(folder, tolerance)
+        show(f"MocoInverse, tolerance {tolerance:g}", objective, iterations, time.process_time() - began)
+
+
+def show(label: str, objective: float, iterations: int, seconds: float) -> None:
+    """Print one line."""
+    print(f"{label:<45} {objective:10.6f} {iterations:5d} {seconds:8.2f} s", flush=True)
+
+
+class Walk:
+    """The model, its joint moments along the walk, and its function-based paths."""
+
+    def __init__(self, model: dynamics.OsimModel, moments: JointMoments, paths: Any) -> None:
+        self.model, self.moments, self.paths = model, moments, paths
+
+    def posed(self, tendon: Tendon = "rigid", intervals: int = INTERVALS) -> GivenMotion:
+        """The problem of Moco's example."""
+        return muscles_of_motion(
+            self.model, self.moments, tendon=tendon, paths=self.paths, intervals=intervals, width_scale=1.5,
+            passive=False,
+        )  # fmt: skip
+
+
+def read_walk(folder: Path) -> Walk:
+    """The walk of a folder."""
+    model = dynamics.load_osim(folder / f"{MODEL}.osim", muscles=True)
+    motion = read_motion(folder / "coordinates.sto", model.robot.joint_names)
+    window = (WINDOW[0] - ROUNDING, WINDOW[1] + ROUNDING)
+    loads = read_external_loads(folder / "grf_walk.xml")
+    moments = joint_moments(model, motion, loads, cutoff=None, window=window)
+    paths = dynamics.load_function_paths(
+        folder / f"{MODEL}_FunctionBasedPathSet.xml", model.robot.joint_names
+    )
+    return Walk(model, moments, paths)
+
+
+def runs(walk: Walk) -> Iterator[tuple[str, GivenMotion, trajopt.Ipopt]]:
+    """Tolerances and a barrier like Moco's, guesses, twice the intervals, and compliant tendons."""
+    for tolerance in (1e-3, 1e-6):
+        yield f"tolerance {tolerance:g}", walk.posed(), trajopt.Ipopt(tol=tolerance)
+    yield f"barrier kept at {BARRIER:g}", walk.posed(), trajopt.Ipopt(options={"mu_target": BARRIER})
+    for guess in GUESSES:
+        motion = walk.posed()
+        motion.problem.guess(x=np.full((2, motion.block.m), guess))
+        yield f"tolerance 1e-9, all activations {guess:g}", motion, trajopt.Ipopt(tol=1e-9)
+    yield "twice the intervals", walk.posed(intervals=2 * INTERVALS), trajopt.Ipopt(tol=1e-6)
+    yield "compliant tendons", walk.posed("compliant"), trajopt.Ipopt(tol=1e-6)
+
+
+def moco(folder: Path, tolerance: float) -> tuple[float, int]:
+    """Integral of squared muscle excitations and reserves, and iterations, of MocoInverse."""
+    osim = import_module("opensim")
+    toes = osim.StdVectorString()
+    for toe in ("mtp_r", "mtp_l"):
+        toes.append(toe)
+    model = osim.ModelProcessor(str(folder / f"{MODEL}.osim"))
+    for change in (
+        osim.ModOpAddExternalLoads(str(folder / "grf_walk.xml")), osim.ModOpReplaceJointsWithWelds(toes),
+        osim.ModOpAddResiduals(250.0, 50.0, 1.0), osim.ModOpIgnoreTendonCompliance(),
+        osim.ModOpReplaceMusclesWithDeGrooteFregly2016(), osim.ModOpIgnorePassiveFiberForcesDGF(),
+        osim.ModOpScaleActiveFiberForceCurveWidthDGF(1.5),
+        osim.ModOpReplacePathsWithFunctionBasedPaths(str(folder / f"{MODEL}_FunctionBasedPathSet.xml")),
+        osim.ModOpAddReserves(1.0),
+    ):  # fmt: skip
+        model.append(change)
+    inverse = osim.MocoInverse()
+    inverse.setModel(model)
+    inverse.setKinematics(osim.TableProcessor(str(folder / "coordinates.sto")))
+    inverse.set_initial_time(WINDOW[0])
+    inverse.set_final_time(WINDOW[1])
+    inverse.set_mesh_interval((WINDOW[1] - WINDOW[0]) / INTERVALS)
+    inverse.set_kinematics_allow_extra_columns(True)
+    inverse.set_convergence_tolerance(tolerance)
+    inverse.set_constraint_tolerance(tolerance)
+    solution = inverse.solve().getMocoSolution()
+    if solution.isSealed():
+        solution.unseal()
+    with TemporaryDirectory() as place:
+        file = Path(place) / "solution.sto"
+        solution.write(str(file))
+        table = read_storage(file)
+    muscles = [name for name in table.columns if name.endswith("/activation")]
+    priced = [name.removesuffix("/activation") for name in muscles]
+    priced += [name for name in table.columns if "/reserve_" in name]
+    weights = simpson_weights(table.time)
+    return sum(float(weights @ table.columns[name] ** 2) for name in priced), solution.getNumIterations()
+
+
+def simpson_weights(time: np.ndarray) -> np.ndarray:
+    """Weights of the times of a Hermite-Simpson mesh: ends and middles of its intervals."""
+    weights, lengths = np.zeros(time.size), time[2::2] - time[:-2:2]
+    for first, share in ((0, 1.0), (1, 4.0), (2, 1.0)):
+        weights[first : first + 2 * lengths.size : 2] += share * lengths / 6.0
+    return weights
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), [float(word) for word in sys.argv[2:]])
