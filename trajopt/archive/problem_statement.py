@@ -206,9 +206,9 @@ class _Writer:
         return self.value(saved.function) | {name: self.value(each) for name, each in rest.items()}
 
     def _law(self, system: System) -> dict[str, Any]:
-        """The function of a system that gives rates or residuals, by its operations."""
+        """The functions of a system that give rates or residuals and its picture, by their operations."""
         found: dict[str, Any] = {}
-        for name in ("rates", "residuals"):
+        for name in ("rates", "residuals", "draw"):
             law = getattr(system, name)
             if law is not None:
                 term = ExpressionTerm(law, name) if callable(law) else None

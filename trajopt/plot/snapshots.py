@@ -246,8 +246,14 @@ def draw_base(axis: Axes, first_joints: NDArray) -> None:
 
 
 def draw_snapshots(axis: Any, lines: NDArray, times: NDArray) -> None:
-    """Each posture (segments, 2, axes) as lines with a dot at every joint; the first and the last thicker."""
-    for k, (segments, time) in enumerate(zip(lines, times, strict=True)):
+    """Each posture (segments, 2, axes) as lines with a dot at every joint; the first and the last thicker.
+
+    Segments that stand still are drawn once, in grey.
+    """
+    still = np.ptp(lines, axis=0).max(axis=(-1, -2)) <= NOISE
+    for segment in lines[0, still]:
+        axis.plot(*segment.T, color=LIMIT_COLOUR, linewidth=3.0, solid_capstyle="round", zorder=2)
+    for k, (segments, time) in enumerate(zip(lines[:, ~still], times, strict=True)):
         colour, at_end = SHADES(time / times[-1]), k in (0, len(times) - 1)
         thick = {"linewidth": 3.0 if at_end else 1.5, "zorder": 4 if at_end else 3}
         for segment in segments:

@@ -53,7 +53,17 @@ def build(
     opening: float = 0.5,
 ) -> trajopt.Phases:
     """Places (x, z) of the middles of the gates and of the goal, height of the gates' openings, m."""
-    quadrotor = trajopt.system(STATES, ("thrust", "turn"), rates, units=UNITS)
+
+    def draw(node):
+        """The posts of the gates, the arm of the rotors, and its middle."""
+        across, up = 0.22 * np.cos(node.tilt), -0.22 * np.sin(node.tilt)
+        posts = [
+            [(x, z + side * opening / 2.0), (x, z + side * 0.9)] for x, z in gates for side in (-1.0, 1.0)
+        ]
+        arm = [(node.x - across, node.z - up), (node.x + across, node.z + up)]
+        return [*posts, arm, [(node.x, node.z)]]
+
+    quadrotor = trajopt.system(STATES, ("thrust", "turn"), rates, units=UNITS, draw=draw)
     places = ((0.0, 0.0), *gates, goal)
 
     phases = []

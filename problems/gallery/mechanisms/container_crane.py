@@ -13,6 +13,8 @@ in Online Optimization of Large Scale Systems, 2001. Test sets of other codes qu
 
 from __future__ import annotations
 
+import numpy as np
+
 import trajopt
 from problems.recipe import recipe
 
@@ -33,6 +35,11 @@ def rates(node):
     ]
 
 
+def draw(node):
+    """The rope, from the trolley to the load."""
+    return [(node.x, 0.0), (node.x + node.l * np.sin(node.theta), -node.l * np.cos(node.theta))]
+
+
 @trajopt.term
 def swinging(node):
     """theta^2 + theta'^2, and a hundredth of the squared controls."""
@@ -45,7 +52,7 @@ def build(*, intervals: int = 20, order: int = 4, duration: float = 9.0) -> traj
     units = {"x": "m", "l": "m", "theta": "rad", "dx": "m/s", "dl": "m/s", "dtheta": "rad/s"}
     units |= {"trolley": "m/s^2", "hoist": "m/s^2"}
     states = ("x", "l", "theta", "dx", "dl", "dtheta")
-    crane = trajopt.system(states, ("trolley", "hoist"), rates, units=units)
+    crane = trajopt.system(states, ("trolley", "hoist"), rates, units=units, draw=draw)
 
     mesh = trajopt.Trajectory.collocation(intervals, order, duration=duration)
     problem = trajopt.Problem(crane, mesh, name="container_crane")

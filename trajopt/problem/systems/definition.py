@@ -16,7 +16,7 @@ from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import WIDEST, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import Function
-from trajopt.problem.systems.system import System
+from trajopt.problem.systems.system import Drawing, System
 
 RESERVED = frozenset((*TIME_LEAVES, *DEFINED, "used"))  # names that mean something else at a node
 FORMS = "x' = f: rates=f, or 0 = g(x', x, u): residuals=g"
@@ -32,6 +32,7 @@ def system(
     *,
     residuals: Function | None = None,
     units: Mapping[str, str] | None = None,
+    draw: Function | None = None,
 ) -> System: ...
 @overload
 def system(
@@ -53,6 +54,7 @@ def system(
     dynamics: Dynamics | None = None,
     torques: Function | None = None,
     units: Mapping[str, str] | None = None,
+    draw: Function | None = None,
 ) -> System | AugmentedDynamics:
     """A system x' = f(x, u, t, p) of named states and controls, to be given to `Problem` as its dynamics.
 
@@ -74,6 +76,12 @@ def system(
         stay as they are. `node.q`, `node.v`, `node.tau` and its other quantities may enter the equations.
     torques : those of its motors, a function of a node that returns one torque per joint
     units : name of a state or control -> its unit in reports and figures, units={"altitude": "m"}
+    draw : how the system looks: a function of a node that returns a line through points (x, z), z upwards, or
+        (x, y, z), in m, or a list of such lines, of states alone. `trajopt.plot.motion`, films and reports
+        then show it, with the path of the last point; a robot is drawn without
+
+        def crane(node):
+            return [(node.trolley, 0.0), (node.trolley + 5.0 * np.sin(node.swing), -5.0 * np.cos(node.swing))]
 
         def rates(node):
             return (node.voltage - R * node.current - K * node.v) / L
@@ -95,17 +103,19 @@ def system(
         raise OptionError(f"a system needs one form of its equations, {FORMS}")
     if rates is not None and (dynamics is not None or not hasattr(rates, "outputs")):
         _check_function("rates", rates, "" if dynamics is not None else " or a block, see trajopt.block_term")
-    for what, function in (("residuals", residuals), ("torques", torques)):
+    for what, function in (("residuals", residuals), ("torques", torques), ("draw", draw)):
         if function is not None:
             _check_function(what, function, "")
     if dynamics is not None:
         check_dynamics(dynamics)
+        if draw is not None:
+            raise OptionError("draw is given, but the robot is drawn already: leave it out")
         return AugmentedDynamics(dynamics, x, u, rates, residuals, torques, units_by_name)  # type: ignore[arg-type]
     if torques is not None:
         raise OptionError(
             "torques are given, which only systems of a robot have: use system(..., dynamics=robot)"
         )
-    return System(x, u, rates, residuals, units_by_name)
+    return System(x, u, rates, residuals, units_by_name, None if draw is None else Drawing(draw))
 
 
 def _units(units: Any, names: Sequence[str]) -> dict[str, str]:

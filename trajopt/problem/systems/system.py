@@ -6,16 +6,27 @@ Controls are curves of the problem (`Problem.control`). The equations are a cons
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trajopt.base.errors import ProblemError, ShapeError
+from trajopt.base.arguments import short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf, is_parameter, slices_of
+from trajopt.graph.quantities import (
+    SPLINE_LEAVES,
+    DeclaredQuantity,
+    QuantityTable,
+    extra_leaf,
+    is_parameter,
+    slices_of,
+)
 from trajopt.problem.systems.state_equations import (
     EQUATIONS,
     Function,
@@ -26,6 +37,8 @@ from trajopt.problem.systems.state_equations import (
 from trajopt.terms.block_term import block_term
 from trajopt.terms.term import ExpressionTerm
 
+DRAWING = "drawing"
+
 
 @dataclass(frozen=True, eq=False)
 class System(StateEquations):
@@ -34,6 +47,8 @@ class System(StateEquations):
     rates : f of x' = f, a function of a node or a block; or None
     residuals : g of 0 = g, a function of a node, where rates is None
     units : name of a state or control -> its unit, where it is known
+    draw : a function of a node that gives the coordinates of all segments of a picture, or None; with one the
+        system has `skeleton(q)`
     """
 
     states: Mapping[str, int]
@@ -41,7 +56,28 @@ class System(StateEquations):
     rates: Any = None
     residuals: Function | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+    draw: Function | None = None
     higher_derivatives = SPLINE_LEAVES[2:]
+
+    def __post_init__(self) -> None:
+        if self.draw is not None:
+            object.__setattr__(self, "skeleton", self._segments)
+
+    def _segments(self, q: ArrayLike) -> Array:
+        """End points (..., segments, 2, 3), m, of the segments of `draw` at states q (..., n)."""
+        from trajopt.graph.trace import trace
+
+        states = np.asarray(q, dtype=float)
+        controls = {
+            extra_leaf(name): DeclaredQuantity(width, "", name) for name, width in self.controls.items()
+        }
+        block = trace(self.draw, DRAWING, QuantityTable(self, controls))  # type: ignore[arg-type]
+        if other := sorted(name.partition(":")[2] or name for name in block.inputs.keys() - {"q"}):
+            raise OptionError(
+                f"draw uses {', '.join(other)}: a picture is drawn of the states alone, {', '.join(self.states)}"
+            )
+        lines = block.value({"q": states.reshape(-1, self.n)})[DRAWING]
+        return lines.reshape(*states.shape[:-1], -1, 2, 3)
 
     def __repr__(self) -> str:
         widths = {**self.states, **self.controls}
@@ -124,6 +160,36 @@ class System(StateEquations):
         one = np.ones(n)
         difference = WeightedSum({"v": one, term.quantity: -one}, target)
         return (*before, *term.blocks(lambda name: block.inputs[name]), difference)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The coordinates of all segments of a picture, from the points that a user's function gives.
+
+    function : of a node; returns a polyline, which is a list of points (x, z) or (x, y, z), or several
+    """
+
+    function: Function
+
+    def __call__(self, node: Any) -> list[Any]:
+        returned = self.function(node)
+        try:
+            polylines = returned if isinstance(returned[0][0], list | tuple) else [returned]
+            points = [[self._in_space(point) for point in polyline] for polyline in polylines]
+        except (TypeError, IndexError, ValueError) as error:
+            raise ShapeError(
+                f"draw returned {short_repr(returned)}: expected a list of points (x, z) or (x, y, z) in m, "
+                "or a list of such lists"
+            ) from error
+        ends = (pair for each in points for pair in itertools.pairwise([*each, *each[: len(each) == 1]]))
+        return [coordinate for first, second in ends for coordinate in (*first, *second)]
+
+    @staticmethod
+    def _in_space(point: Any) -> tuple[Any, Any, Any]:
+        if len(point) == 2:
+            return point[0], 0.0, point[1]
+        x, y, z = point
+        return x, y, z
 
 
 class _EquationsOfBlock(ExpressionTerm):
