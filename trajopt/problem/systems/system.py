@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +37,11 @@ from trajopt.problem.systems.state_equations import (
 from trajopt.terms.block_term import block_term
 from trajopt.terms.term import ExpressionTerm
 
-DRAWING = "drawing"
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
+
+DRAWING = "drawing"  # the term of a picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,8 @@ class System(StateEquations):
         block = trace(self.draw, DRAWING, QuantityTable(self, controls))  # type: ignore[arg-type]
         if other := sorted(name.partition(":")[2] or name for name in block.inputs.keys() - {"q"}):
             raise OptionError(
-                f"draw uses {', '.join(other)}: a picture is drawn of the states alone, {', '.join(self.states)}"
+                f"draw uses {', '.join(other)}: a picture is drawn of the states alone, "
+                f"{', '.join(self.states)}"
             )
         lines = block.value({"q": states.reshape(-1, self.n)})[DRAWING]
         return lines.reshape(*states.shape[:-1], -1, 2, 3)
@@ -171,7 +176,7 @@ class Drawing:
 
     function: Function
 
-    def __call__(self, node: Any) -> list[Any]:
+    def __call__(self, node: NodeSymbols) -> list[Expression | float]:
         returned = self.function(node)
         try:
             polylines = returned if isinstance(returned[0][0], list | tuple) else [returned]
@@ -185,7 +190,7 @@ class Drawing:
         return [coordinate for first, second in ends for coordinate in (*first, *second)]
 
     @staticmethod
-    def _in_space(point: Any) -> tuple[Any, Any, Any]:
+    def _in_space(point: Sequence[Expression | float]) -> Sequence[Expression | float]:
         if len(point) == 2:
             return point[0], 0.0, point[1]
         x, y, z = point
