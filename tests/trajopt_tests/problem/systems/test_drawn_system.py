@@ -51,6 +51,10 @@ def test_pictures_of_a_solution_and_of_its_file_are_the_same(tmp_path):
     axis = trajopt.plot.motion(loaded, snapshots=3).axes[0]
     rail = [line for line in axis.lines if np.array_equal(line.get_xdata(), [-1.0, 2.0])]
     assert len(rail) == 1  # it stands still, and is drawn once
+
+
+def test_a_report_shows_a_planar_picture(tmp_path):
+    solution = trajopt.solve(crane(lambda node: rope(node)[:2]))
     assert 'alt="the robot in snapshots"' in trajopt.report.html(solution, tmp_path / "page.html")
 
 
