@@ -76,7 +76,7 @@ def statements(report: Report | PhasesReport) -> list[dict[str, Any]]:
     found = []
     for phase, part in report.named_parts:
         for violation in part.violations:
-            values = {name: plain(value) for name, value in asdict(violation).items()}
+            values = {name: plain(value) for name, value in violation.statement().items()}
             found.append({"phase": phase, **values} if phase else values)
     return found
 

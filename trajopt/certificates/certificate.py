@@ -32,7 +32,6 @@ from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import (
-    CertificateLine,
     CertifiedLines,
     certificate_lines,
     equation_tolerance,
@@ -41,7 +40,7 @@ from trajopt.certificates.certificate_lines import (
 )
 from trajopt.certificates.certificate_record import KEYS, CertificateRecord
 from trajopt.certificates.switching_structure import Saturation, Structure, component_label
-from trajopt.checks.check_result import CheckResult, worst_of_each
+from trajopt.checks.line import Line, worst_of_each
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 from trajopt.problem.problem import ProblemData
@@ -105,7 +104,7 @@ class Certificate(CertifiedLines, CertificateRecord):
     """The checks of a solution and their results; `print` gives the page.
 
     A line for every component of every constraint, and for every cost, names its evidence
-    (`CertificateLine`). Lines and violations are computed from the motion on first access and never read from
+    (`Line`). Lines and violations are computed from the motion on first access and never read from
     a file. What a file holds of it: `CertificateRecord`.
 
     motion : the solution that is certified
@@ -116,7 +115,7 @@ class Certificate(CertifiedLines, CertificateRecord):
     stored: bool = False
 
     @property
-    def lines(self) -> tuple[CertificateLine, ...]:
+    def lines(self) -> tuple[Line, ...]:
         """One line for every component of every constraint of the problem; none where there is no problem.
 
         A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
@@ -146,7 +145,7 @@ class Certificate(CertifiedLines, CertificateRecord):
         return self.failed or self.unchecked or self._contradiction
 
     @cached_property
-    def _lines_or_reason(self) -> tuple[tuple[CertificateLine, ...], str]:
+    def _lines_or_reason(self) -> tuple[tuple[Line, ...], str]:
         if self.motion is None:
             return (), "the motion is not at hand"
         of_equations = equation_tolerance(self.equation_tolerance, self.tolerance)
@@ -176,14 +175,14 @@ class Certificate(CertifiedLines, CertificateRecord):
     def first_violation(self) -> str:
         """The first line that does not hold, or nothing."""
         if self.failing:
-            return str(self.failing[0])
+            return self.failing[0].missed
         if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known
             worst = max(self.violations, key=lambda each: each.value)
             return f"the search met {worst.label}: {worst.value:.3e} at t = {worst.time:.6f} s"
         return ""
 
     @cached_property
-    def violations(self) -> tuple[CheckResult, ...]:
+    def violations(self) -> tuple[Line, ...]:
         """The largest violation that the search finds of every component of every path limit, bounded or not.
 
         Empty where the certification ended in an error, or where the motion or its problem is not at hand.
@@ -320,7 +319,7 @@ class Certificate(CertifiedLines, CertificateRecord):
         )
 
 
-def row(line: CertificateLine) -> str:
+def row(line: Line) -> str:
     """A line of the table: label, violation, tolerance, time, evidence."""
     how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
     fails = "" if line.holds else "  FAILS"

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -22,105 +22,20 @@ from trajopt.base.arguments import pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.facts import Facts
 from trajopt.base.tolerances import AT_TIMES, BETWEEN
-from trajopt.checks.check_result import NOWHERE, CheckResult, OfComponent, Place
-from trajopt.checks.constraint_checks import ConstraintChecks, end_checks, suprema
+from trajopt.checks.constraint_checks import ConstraintChecks, end_checks, with_suprema
 from trajopt.checks.integral_checks import cost_results, integral_checks
+from trajopt.checks.line import NOWHERE, Line, Place, Worst
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, SEARCH_DENSITY, Peaks, interval_of, search
 from trajopt.display.solution_facts import small_plots
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver_constants import ROUNDING
-from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
-
-Evidence = Literal["identity", "hull", "enclosure", "evaluated", "sampled"]
 
 THINNED = 8  # where bounds are tried first: where one is found, samples only say how near it is reached
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"
-RAN_OUT = f"no bound on {MOST_PIECES} pieces"
 
 
-@dataclass(frozen=True)
-class CertificateLine(OfComponent):
-    """The largest violation of one component of a constraint, and how it is known.
-
-    value : violation in the constraint's unit, |residual| of an equation; negative where a limit holds with a
-        margin; NaN where a value is not finite; infinity where a jump makes a derivative infinite
-    time : seconds, of that value
-    tolerance : the largest value with which the line holds
-    evidence : "identity", an equation that was eliminated and holds to rounding at all times; "hull", control
-        points within the bounds; "enclosure", a bound for all times by control points of cut pieces or by
-        Taylor models; "evaluated", stated for single times and computed there; "sampled", computed at times
-        `resolution` apart and narrowed around their peaks
-    resolution : seconds; a violation on an interval as long as that is seen, a shorter one may be missed; of
-        an integral: the largest distance of samples; a bump of its integrand that is shorter may be missed
-    scale : of an equation, what its tolerance refers to; else the range of the limit
-    note : what the line does not cover, or why it fails
-    """
-
-    name: str
-    component: str
-    value: float
-    time: float
-    tolerance: float
-    evidence: Evidence
-    resolution: float = 0.0
-    scale: float = 1.0
-    equation: bool = False
-    note: str = ""
-
-    @staticmethod
-    def of(result: CheckResult, tolerance: float) -> CertificateLine:
-        """The line of a check result, before any proof."""
-        (value, time), note = result.worst, result.note
-        evidence: Evidence = result.evidence
-        if result.bound is not None:
-            value, time = result.bound.value, result.bound.time
-            if result.over_time:
-                evidence = "hull" if result.bound.hull <= tolerance else "enclosure"
-        if result.equation and result.size and value <= ROUNDING * result.size:
-            evidence = "identity"
-        if result.jumps:
-            value, time, note = np.inf, result.jumps[0], INFINITE.format(len(result.jumps))
-        return CertificateLine(
-            result.name,
-            result.component,
-            value,
-            time,
-            tolerance,
-            evidence,
-            result.resolution,
-            result.scale,
-            result.equation,
-            note,
-        )
-
-    def with_supremum(self, supremum: Supremum) -> CertificateLine:
-        """The line with a bound; with a violation between samples that the search met; or as it was."""
-        if supremum.reached > self.tolerance:
-            return replace(self, value=supremum.reached, time=supremum.time)
-        if supremum.value <= self.tolerance:
-            value = max(supremum.value, self.value)  # samples carry the rounding errors of their evaluation
-            return replace(self, value=value, time=supremum.time, evidence="enclosure", resolution=0.0)
-        return replace(self, note=RAN_OUT)
-
-    @property
-    def holds(self) -> bool:
-        """True if the violation is within the tolerance; False for NaN."""
-        return self.value <= self.tolerance
-
-    @property
-    def ratio(self) -> float:
-        """The violation in multiples of the tolerance; infinity for NaN."""
-        return np.inf if np.isnan(self.value) else self.value / self.tolerance
-
-    def __str__(self) -> str:
-        what = "is not finite" if np.isnan(self.value) else f"is missed by {self.value:.3e}"
-        relative = f", {self.value / self.scale:.1e} of its scale" if self.equation else ""
-        note = f" ({self.note})" if self.note else ""
-        return f"{self.label} {what}{relative} at t = {self.time:.6f} s, tolerance {self.tolerance:.1e}{note}"
-
-
-def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -> tuple[CertificateLine, ...]:
+def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -> tuple[Line, ...]:
     """One line per bounded component of every constraint, and one per cost.
 
     tol : tolerance of limits in their unit, but at most a hundredth of their range
@@ -131,9 +46,26 @@ def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -
         integrals = (*integral_checks(solution, BETWEEN), *cost_results(solution).values())
         return (
             *_of_constraints(solution, tol, equation_tol),
-            *(CertificateLine.of(end, AT_TIMES * end.scale) for end in end_checks(solution)),
-            *(CertificateLine.of(integral, _of_integral(integral)) for integral in integrals),
+            *(certified(end, AT_TIMES * end.least_scale) for end in end_checks(solution)),
+            *(certified(integral, _of_integral(integral)) for integral in integrals),
         )
+
+
+def certified(line: Line, tolerance: float) -> Line:
+    """The line of a check with its tolerance and evidence, before any proof by Taylor models."""
+    evidence, note = line.evidence, line.note
+    if line.bound is not None and line.over_time:
+        evidence = "hull" if line.bound.hull <= tolerance else "enclosure"
+    if line.equation and line.size and line.value <= ROUNDING * line.size:
+        evidence = "identity"
+    if line.jumps:
+        note = INFINITE.format(len(line.jumps))
+    return replace(line, tolerance=tolerance, evidence=evidence, note=note)
+
+
+def certified_link(link: Line, tol: float) -> Line:
+    """The line of a link: equations hold to 1e-6 of their scale, limits to `tol`, at most 1 % of theirs."""
+    return certified(link, _tolerance(link, tol, AT_TIMES))
 
 
 def equation_tolerance(given: float | None, tol: float) -> float:
@@ -141,41 +73,34 @@ def equation_tolerance(given: float | None, tol: float) -> float:
     return given or min(tol, BETWEEN)
 
 
-def _of_constraints(solution: SolutionData, tol: float, equation_tol: float) -> list[CertificateLine]:
+def _of_constraints(solution: SolutionData, tol: float, equation_tol: float) -> list[Line]:
     """The lines of all constraints: bounds are tried on few samples first, all others are searched again."""
     checks = ConstraintChecks(solution)
 
-    def lines_of(results: Sequence[CheckResult]) -> list[CertificateLine]:
-        lines = [CertificateLine.of(each, _tolerance(each, tol, equation_tol)) for each in results]
-        bounds = suprema(solution, results, [line.tolerance for line in lines])
-        each = zip(lines, bounds, strict=True)
-        return [line if bound is None else line.with_supremum(bound) for line, bound in each]
+    def lines_of(results: Sequence[Line]) -> list[Line]:
+        lines = [certified(result, _tolerance(result, tol, equation_tol)) for result in results]
+        return with_suprema(solution, lines)
 
-    results = checks.results(CHECK_DENSITY.thinned(THINNED))
-    lines = lines_of(results)
-    unproved = {
-        result.place.constraint: None
-        for result, line in zip(results, lines, strict=True)
-        if line.evidence == "sampled" and result.place is not None
-    }
-    results_again = checks.results(CHECK_DENSITY, unproved)
-    again = dict(zip((each.place for each in results_again), lines_of(results_again), strict=True))
-    return [again.get(each.place, line) for each, line in zip(results, lines, strict=True)]
+    lines = lines_of(checks.results(CHECK_DENSITY.thinned(THINNED)))
+    places = [line.place for line in lines if line.evidence == "sampled" and line.place is not None]
+    unproved = dict.fromkeys(place.constraint for place in places)
+    again = {line.place: line for line in lines_of(checks.results(CHECK_DENSITY, unproved))}
+    return [replace(again.get(line.place, line), place=None) for line in lines]
 
 
-def _tolerance(result: CheckResult, tol: float, equation_tol: float) -> float:
-    if not result.equation:
-        return min(tol, BETWEEN * result.scale)
-    nonlinear_at_time = result.evidence == "evaluated" and not result.size
-    return (AT_TIMES if nonlinear_at_time else equation_tol) * result.scale
+def _tolerance(line: Line, tol: float, equation_tol: float) -> float:
+    if not line.equation:
+        return min(tol, BETWEEN * line.least_scale)
+    nonlinear_at_time = line.evidence == "evaluated" and not line.size
+    return (AT_TIMES if nonlinear_at_time else equation_tol) * line.least_scale
 
 
-def _of_integral(result: CheckResult) -> float:
+def _of_integral(line: Line) -> float:
     """The tolerance of an integral, or of a cost that is the value at an end."""
-    return (AT_TIMES if result.evidence == "evaluated" else BETWEEN) * result.scale
+    return (AT_TIMES if line.evidence == "evaluated" else BETWEEN) * line.least_scale
 
 
-def largest_violations(solution: SolutionData) -> tuple[CheckResult, ...]:
+def largest_violations(solution: SolutionData) -> tuple[Line, ...]:
     """One entry per component of every path limit, in their order; -inf of those without bounds.
 
     Every interval between nodes is sampled, every local maximum of the samples is bracketed by its
@@ -187,16 +112,17 @@ def largest_violations(solution: SolutionData) -> tuple[CheckResult, ...]:
     return tuple(result for peaks in found for result in _of_components(solution, peaks))
 
 
-def _of_components(solution: SolutionData, peaks: Peaks) -> Iterator[CheckResult]:
+def _of_components(solution: SolutionData, peaks: Peaks) -> Iterator[Line]:
     limit, width = peaks.constraint, peaks.constraint.lower.size
     named = solution.problem.component_names(limit.term.quantity, width)
     units = solution.problem.term_units(limit.term, width)
     interval, bounds = interval_of(limit.over, solution.curve), (limit.lower.tolist(), limit.upper.tolist())
     each = zip(named, units, *bounds, limit_ranges(limit).tolist(), strict=True)
     for c, (label, unit, lower, upper, size) in enumerate(each):
-        stated, sides = (limit.name, label, unit, lower, upper), (NOWHERE, peaks.worst(c))
-        place = Place(limit, c, interval)
-        yield CheckResult(*stated, (size, size), *sides, "sampled", peaks.resolution, place=place)
+        stated = limit.name, label, unit, lower, upper, (size, size), NOWHERE
+        below, above = (Worst(np.inf if np.isnan(at.value) else at.value, at.time) for at in peaks.worst(c))
+        where = {"interval": interval, "place": Place(limit, c)}
+        yield Line(*stated, (below, above), "sampled", peaks.resolution, **where)
 
 
 def limit_ranges(limit: Constraint) -> Array:
@@ -224,7 +150,7 @@ class CertifiedLines(ABC):
 
     @property
     @abstractmethod
-    def lines(self) -> Sequence[CertificateLine]:
+    def lines(self) -> Sequence[Line]:
         """One line for every component of every constraint."""
 
     @property
@@ -245,7 +171,7 @@ class CertifiedLines(ABC):
         return self.undecided or self.first_violation
 
     @property
-    def failing(self) -> tuple[CertificateLine, ...]:
+    def failing(self) -> tuple[Line, ...]:
         """The lines that do not hold, the worst first, in multiples of their tolerance."""
         return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
 

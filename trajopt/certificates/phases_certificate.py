@@ -8,16 +8,15 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.certificates.certificate import Certificate, row
-from trajopt.certificates.certificate_lines import CertificateLine, CertifiedLines
-from trajopt.checks.violations import LinkViolation, disagreements, link_violations
+from trajopt.certificates.certificate_lines import CertifiedLines, certified_link
+from trajopt.checks.line import Line
+from trajopt.checks.violations import disagreements, link_violations
 from trajopt.solution.asked_tolerances import looser_tolerances
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
-from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.transcription.links.link_constraints import linked_problems
 
 
@@ -40,7 +39,7 @@ class PhasesCertificate(CertifiedLines):
     certification: Certification
     names: tuple[str, ...]
     phases: tuple[Certificate, ...]
-    links: tuple[CertificateLine, ...]
+    links: tuple[Line, ...]
     kkt: KKT
     unchecked: str
     motion: Any
@@ -73,12 +72,12 @@ class PhasesCertificate(CertifiedLines):
         return self.certification.reason
 
     @property
-    def lines(self) -> tuple[CertificateLine, ...]:
+    def lines(self) -> tuple[Line, ...]:
         """The lines of all phases, whose names begin with the phase's, and those of the links."""
         return self._lines
 
     @cached_property
-    def _lines(self) -> tuple[CertificateLine, ...]:
+    def _lines(self) -> tuple[Line, ...]:
         of_phases = (
             replace(line, name=f"{name}: {line.name}")
             for name, part in self.named_parts
@@ -98,7 +97,7 @@ class PhasesCertificate(CertifiedLines):
         """The first line of a link, or reason of a phase, that does not hold, or nothing."""
         for line in self.links:
             if not line.holds:
-                return str(line)
+                return line.missed
         failing = (f"phase '{name}': {part.why_not}" for name, part in self.named_parts if not part.holds)
         return next(failing, "")
 
@@ -119,7 +118,7 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
     certification, phases, parts = solution.certification, solution.known_phases, solution.phases
     if certification is None:
         return None
-    lines: tuple[CertificateLine, ...] = ()
+    lines: tuple[Line, ...] = ()
     unchecked = "" if phases else "the phases are not at hand: pass them, PhasesSolution.load(path, phases)"
     if phases is not None:
         try:
@@ -128,7 +127,7 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
             each = zip(parts, linked.problems, strict=True)
             parts = tuple(replace(part, known_problem=own) for part, own in each)
             found = (*link_violations(parts, phases), *disagreements(parts, linked))
-            lines = tuple(_line(link, certification.tolerance) for link in found)
+            lines = tuple(certified_link(link, certification.tolerance) for link in found)
         except TrajoptError as error:
             unchecked = f"the links cannot be checked: {error}"
     return PhasesCertificate(
@@ -151,19 +150,4 @@ def _of_phase(certification: Certification, motion: SolutionData) -> Certificate
         certification.reason,
         motion=motion,
         equation_tolerance=certification.equation_tolerance,
-    )
-
-
-def _line(link: LinkViolation, tol: float) -> CertificateLine:
-    """Equations hold to 1e-6 of their scale, limits to the tolerance, at most a hundredth of theirs."""
-    exact = link.equation and link.value <= ROUNDING * link.scale
-    return CertificateLine(
-        link.name,
-        link.component,
-        link.value,
-        link.time,
-        AT_TIMES * link.scale if link.equation else min(tol, BETWEEN * link.scale),
-        "identity" if exact else "evaluated",
-        scale=link.scale,
-        equation=link.equation,
     )

@@ -25,7 +25,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AT_TIMES
-from trajopt.checks.check_result import NOWHERE, CheckResult, ControlPointBound, Interval, Place, Worst
+from trajopt.checks.line import NOWHERE, ControlPointBound, Interval, Line, Place, Worst
 from trajopt.checks.path_equations import scale_of
 from trajopt.checks.peaks_between_nodes import (
     Density,
@@ -87,12 +87,12 @@ class ConstraintChecks:
         """The trajectory whose nodes these are."""
         return confirmed_mesh_of(self.solution)
 
-    def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[CheckResult]:
+    def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[Line]:
         """Results in the order of the constraints; those that are sampled are evaluated together."""
         chosen, over = self.stated if only is None else list(only), intervals_of(self.solution, self.stated)
         without_bound = [c for c in chosen if c in over and c.term.quantity not in self.leaves]
         sampled = {peaks.constraint: peaks for peaks in search(self.solution, without_bound, density)}
-        found: list[CheckResult] = []
+        found: list[Line] = []
         for constraint in chosen:
             if constraint in sampled:
                 found += self._sampled(sampled[constraint], over[constraint])
@@ -108,15 +108,15 @@ class ConstraintChecks:
 
     # -- checks of one constraint -------------------------------------------------------------------------
 
-    def _sampled(self, peaks: Peaks, interval: Interval) -> Iterator[CheckResult]:
+    def _sampled(self, peaks: Peaks, interval: Interval) -> Iterator[Line]:
         constraint = peaks.constraint
         jumps = self._jumps(constraint, interval)
         for c, blank in self._blank(constraint, peaks.reach):
-            place, resolution = Place(constraint, c, interval), peaks.resolution
-            found = {"between": peaks.worst(c), "jumps": jumps[c], "place": place}
-            yield replace(blank, evidence="sampled", resolution=resolution, **found)
+            where = {"jumps": jumps[c], "interval": interval, "place": Place(constraint, c)}
+            known = {"between": peaks.worst(c), "evidence": "sampled", "resolution": peaks.resolution}
+            yield replace(blank, **known, **where)
 
-    def _polynomial(self, constraint: Constraint) -> Iterator[CheckResult]:
+    def _polynomial(self, constraint: Constraint) -> Iterator[Line]:
         """Bounds of a derivative of the curve over an interval, or at a time, by its control points."""
         when, leaf = interval_of(constraint.over, self.curve), self.leaves[constraint.term.quantity]
         pieces, _, place = pieces_of_group(self.curve, leaf.curves.start, leaf.order)
@@ -134,38 +134,38 @@ class ConstraintChecks:
             beyond, times = [below.value + lower, above.value - upper], (below.time, above.time)
             worse = np.argmax(beyond)  # NaN is the largest
             hull = np.max([below.hull + lower, above.hull - upper])
-            result = replace(
+            line = replace(
                 blank,
                 between=(Worst(below.attained + lower, times[0]), Worst(above.attained - upper, times[1])),
                 bound=ControlPointBound(float(beyond[worse]), times[worse], float(hull)),
                 size=max(1.0, abs(above.hull), abs(below.hull)),
             )
             if when.first < when.last:
-                about = Place(constraint, c, when)
-                result = replace(result, evidence="sampled", jumps=jumps[c], place=about)
-            yield result
+                where = {"jumps": jumps[c], "interval": when, "place": Place(constraint, c)}
+                line = replace(line, evidence="sampled", **where)
+            yield line
 
-    def _at_time(self, constraint: Constraint) -> Iterator[CheckResult]:
+    def _at_time(self, constraint: Constraint) -> Iterator[Line]:
         times = single_times(constraint.over, self.curve)
         peaks = Peaks(constraint, times, self.solution.value(constraint.term, times), most=0)
         for c, blank in self._blank(constraint, peaks.reach):
             yield replace(blank, between=peaks.worst(c), at_nodes=peaks.worst(c))
 
-    def _differences(self, constraint: Constraint) -> Iterator[CheckResult]:
+    def _differences(self, constraint: Constraint) -> Iterator[Line]:
         """Differences between neighbouring nodes; what happens between two of them is not stated."""
         times = self.nodes.times[constraint.over.mask(self.nodes)]
         resolution = float(np.diff(times).max(initial=0.0))
         for _, blank in self._blank(constraint, self._reach_at_nodes(constraint)):
             yield replace(blank, evidence="sampled", resolution=resolution, note=DIFFERENCES)
 
-    def _misplaced(self, constraint: Constraint) -> Iterator[CheckResult]:
+    def _misplaced(self, constraint: Constraint) -> Iterator[Line]:
         unknown = Worst(np.nan, 0.0), Worst(np.nan, 0.0)
         for _, blank in self._blank(constraint, self._reach_at_nodes(constraint)):
             yield replace(blank, at_nodes=unknown, between=unknown, note=MISPLACED)
 
     # -- common parts -------------------------------------------------------------------------------------
 
-    def _blank(self, constraint: Constraint, reach: Array) -> Iterator[tuple[int, CheckResult]]:
+    def _blank(self, constraint: Constraint, reach: Array) -> Iterator[tuple[int, Line]]:
         """Every bounded component with its result at nodes alone."""
         lower, upper, width = constraint.lower, constraint.upper, constraint.lower.size
         below, above = constraint.side_scales(reach, self.scales.get(constraint))
@@ -176,7 +176,7 @@ class ConstraintChecks:
             bounds, scales = (float(lower[c]), float(upper[c])), (float(below[c]), float(above[c]))
             worst = NOWHERE if at_nodes is None else at_nodes.worst(c)
             named = constraint.name, labels[c], units[c]
-            yield c, CheckResult(*named, *bounds, scales, worst, None, "evaluated")
+            yield c, Line(*named, *bounds, scales, worst, None, "evaluated")
 
     def _reach_at_nodes(self, constraint: Constraint) -> Array:
         values = self.values[constraint.term.quantity]
@@ -247,7 +247,7 @@ def _bounded(constraint: Constraint) -> list[int]:
     return np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper)).tolist()
 
 
-def end_checks(solution: SolutionData) -> Iterator[CheckResult]:
+def end_checks(solution: SolutionData) -> Iterator[Line]:
     """Periodicities, then continuity at the borders of arcs, then durations."""
     if solution.problem.periodicities:
         yield from _periodicities(solution)
@@ -256,7 +256,7 @@ def end_checks(solution: SolutionData) -> Iterator[CheckResult]:
     yield from _durations(solution)
 
 
-def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
+def _periodicities(solution: SolutionData) -> Iterator[Line]:
     """term(T)_i - signs_i term(0)_order(i) - offset_i = 0."""
     problem, T = solution.problem, solution.duration
     scales = periodicity_scales(solution, node_samples(solution))
@@ -270,7 +270,7 @@ def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
             yield _equation(periodicity.name, names[i], units[i], float(scale[i]), float(abs(gap[i])), T)
 
 
-def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
+def _continuity(solution: SolutionData) -> Iterator[Line]:
     """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
     curve, problem = solution.curve, solution.problem
     n, borders = problem.dynamics.n, len(curve.bases) - 1
@@ -292,7 +292,7 @@ def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
             )
 
 
-def _durations(solution: SolutionData) -> Iterator[CheckResult]:
+def _durations(solution: SolutionData) -> Iterator[Line]:
     """Durations of arcs within their bounds; of the whole motion where one arc was cut into several."""
     arcs, durations = solution.problem.trajectory.arcs, np.asarray(solution.curve.durations)
     if len(arcs) == 1:
@@ -305,12 +305,12 @@ def _durations(solution: SolutionData) -> Iterator[CheckResult]:
         time = float(solution.curve.starts[index])
         sides = Worst(float(lower), time), Worst(float(upper), time)
         name = "duration" if len(arcs) == 1 else f"duration of arc {index}"
-        yield CheckResult(name, "", "s", shortest, longest, (T, T), sides, None, "evaluated", size=T)
+        yield Line(name, "", "s", shortest, longest, (T, T), sides, None, "evaluated", size=T)
 
 
-def _equation(name: str, component: str, unit: str, scale: float, miss: float, time: float) -> CheckResult:
+def _equation(name: str, component: str, unit: str, scale: float, miss: float, time: float) -> Line:
     sides = Worst(-miss, time), Worst(miss, time)
-    return CheckResult(name, component, unit, 0.0, 0.0, (scale, scale), sides, None, "evaluated", size=scale)
+    return Line(name, component, unit, 0.0, 0.0, (scale, scale), sides, None, "evaluated", size=scale)
 
 
 OF_TOLERANCE = 0.1  # by how much of it a bound may exceed what the motion reaches
@@ -340,41 +340,34 @@ def term_models(
     return pieces, partial(graph_models, graph)
 
 
-def suprema(
-    solution: SolutionData, results: Sequence[CheckResult], tolerances: Sequence[float]
-) -> list[Supremum | None]:
-    """The least upper bounds of violations that samples find within their tolerance; None of all others.
+def with_suprema(solution: SolutionData, lines: Sequence[Line]) -> list[Line]:
+    """The lines with least upper bounds of violations that samples find within the tolerance of their line.
 
     A bound at or below the tolerance proves that no violation exceeds it at any time; where the search meets
-    a larger violation between the samples, that is what is `reached`.
+    a larger violation between the samples, the line has that.
     """
-    found: list[Supremum | None] = [None] * len(results)
-    together: dict[tuple[Interval, str], list[int]] = {}
-    for number, (result, tolerance) in enumerate(zip(results, tolerances, strict=True)):
-        place = result.place if result.bound is None and not result.jumps else None
-        if place is not None and result.worst.value <= tolerance:
-            key = place.interval, place.constraint.term.quantity
-            together.setdefault(key, []).append(number)
-    for (interval, _), numbers in together.items():
-        asked = [_supremum(results[number], tolerances[number]) for number in numbers]
-        place = results[numbers[0]].place
+    known = list(lines)
+    together: dict[tuple[Interval, str], dict[int, Supremum]] = {}
+    for number, line in enumerate(lines):
+        place, worst = line.place, line.worst
+        if place is None or line.interval is None or line.bound is not None or line.jumps:
+            continue
+        if worst.value <= line.tolerance:
+            quantity, bounds = place.constraint.term.quantity, (line.lower, line.upper)
+            sharpness = max(OF_TOLERANCE * line.tolerance, -OF_MARGIN * worst.value)
+            looked_at = place.component, *bounds, worst.value, sharpness, line.tolerance
+            supremum = Supremum(quantity, *looked_at, time=worst.time)
+            together.setdefault((line.interval, quantity), {})[number] = supremum
+    for (interval, _), asked in together.items():
+        place = lines[next(iter(asked))].place
         assert place is not None
         models = term_models(solution, [place.constraint.term], interval)
         if models is None:
             continue
         try:
-            find_suprema(*models, asked)
+            find_suprema(*models, list(asked.values()))
         except NotImplementedError:
             continue
-        for number, supremum in zip(numbers, asked, strict=True):
-            found[number] = supremum
-    return found
-
-
-def _supremum(result: CheckResult, tolerance: float) -> Supremum:
-    place, worst = result.place, result.worst
-    assert place is not None
-    sharpness = max(OF_TOLERANCE * tolerance, -OF_MARGIN * worst.value)
-    quantity, component = place.constraint.term.quantity, place.component
-    bounds = result.lower, result.upper
-    return Supremum(quantity, component, *bounds, worst.value, sharpness, tolerance, time=worst.time)
+        for number, supremum in asked.items():
+            known[number] = lines[number].with_supremum(supremum)
+    return known

@@ -18,8 +18,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AT_TIMES, BETWEEN
-from trajopt.checks.check_result import CheckResult, IntegralEnds, Interval, Worst
 from trajopt.checks.constraint_checks import OF_MARGIN, term_models
+from trajopt.checks.line import IntegralEnds, Interval, Line, Worst
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks_between_nodes import dense_samples, interval_of, node_samples, single_times
 from trajopt.graph.graph import ChainRule
@@ -232,7 +232,7 @@ def decided(
     bounds: tuple[Array, Array],
     scale: Callable[[IntegralRange], Array],
     accuracy: float,
-) -> Iterator[CheckResult]:
+) -> Iterator[Line]:
     """Violations of bounds on integrals, or of reported values, which are both bounds, without names.
 
     A range decides whose violations are all within the tolerance or all beyond. Of a quadrature the largest
@@ -262,7 +262,7 @@ def decided(
         at_any = nowhere, Worst(float(value[i]), of.time)
         evidence: Literal["enclosure", "sampled"] = "enclosure" if known else "sampled"
         stated = ("", "", "", 0.0, 0.0, (size, size), at_nodes, at_any, evidence, of.resolution)
-        yield CheckResult(*stated, integral=IntegralEnds(*map(float, (of.low[i], of.high[i], of.size[i]))))
+        yield Line(*stated, integral=IntegralEnds(*map(float, (of.low[i], of.high[i], of.size[i]))))
 
 
 def _whole_interval(over: NodeSet, curve: Curve) -> Interval:
@@ -277,7 +277,7 @@ def _whole_interval(over: NodeSet, curve: Curve) -> Interval:
     return Interval(first, last)
 
 
-def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = True) -> Iterator[CheckResult]:
+def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = True) -> Iterator[Line]:
     """Bounded integrals of terms without smoothing, as the motion gives them.
 
     At nodes they are by the program's own quadrature, where its nodes are known.
@@ -309,7 +309,7 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
 
 def _measured(
     solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool
-) -> Iterator[CheckResult]:
+) -> Iterator[Line]:
     """Violation of the bounds of an integral without smoothing, for every component.
 
     The scale is the bound that is overstepped, or nearer to it: what is integrated may be much larger and
@@ -378,7 +378,7 @@ class CostCheck:
         return (abs(self.integral - self.value) + self.error) / self.total
 
 
-def cost_results(solution: SolutionData, enclose: bool = True) -> dict[str, CheckResult]:
+def cost_results(solution: SolutionData, enclose: bool = True) -> dict[str, Line]:
     """Results by name: the difference of costs to their integral, or value at an end, without smoothing.
 
     Costs of one name are added. The scale of a difference is the integral of the absolute value of the sum of
@@ -398,7 +398,7 @@ def cost_results(solution: SolutionData, enclose: bool = True) -> dict[str, Chec
 
 def _difference(
     solution: SolutionData, costs: list[Cost], reported: float, least: float, accuracy: float, enclose: bool
-) -> CheckResult:
+) -> Line:
     """The difference of some costs together to the value that a solution reports."""
     size = float(np.nansum(np.abs(list(solution.cost_terms.values()))))  # below `least` of zero costs
 

@@ -39,7 +39,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import NOT_ZERO
-from trajopt.checks.check_result import OfComponent
+from trajopt.checks.line import OfComponent
 from trajopt.checks.peaks_between_nodes import node_samples
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.quantities import PARAMETER, TORQUES, extra_leaf

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import Interval, Sides, Worst
+from trajopt.checks.line import Interval, Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations

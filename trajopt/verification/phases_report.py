@@ -13,11 +13,10 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import AT_TIMES
+from trajopt.checks.line import Line
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.violations import (
     OF_ALL,
-    LinkViolation,
-    Violation,
     beyond_bounds,
     disagreements,
     link_violations,
@@ -45,7 +44,7 @@ class PhasesReport(Verdict):
 
     names: tuple[str, ...]
     reports: tuple[Report, ...]
-    links: tuple[LinkViolation, ...]
+    links: tuple[Line, ...]
     together: tuple[str, ...] = ()
 
     @property
@@ -69,9 +68,9 @@ class PhasesReport(Verdict):
             return f"the solve did not converge ({self.status})"
         allowed = min(AT_TIMES, self.accuracy)
         for link in self.links:
-            if not link.relative <= allowed:
+            if not link.dense_relative <= allowed:
                 return (
-                    f"link {link.label}: missed by {link.value:.4g}, {link.relative:.2g} of its scale; "
+                    f"link {link.label}: missed by {link.value:.4g}, {link.dense_relative:.2g} of its scale; "
                     f"{allowed:.0e} allowed"
                 )
         wrong = self._not_optimal("the phases are not optimal together")
@@ -80,12 +79,9 @@ class PhasesReport(Verdict):
         return wrong
 
     @property
-    def max_violation_nodes(self) -> float:
-        return float(np.max([super().max_violation_nodes, *(link.value for link in self.links)]))
-
-    @property
-    def max_violation_dense(self) -> float:
-        return float(np.max([super().max_violation_dense, *(link.value for link in self.links)]))
+    def lines(self) -> tuple[Line, ...]:
+        """The violations of all phases, then the links."""
+        return (*self.violations, *self.links)
 
     @property
     def simulation_error(self) -> float | None:
@@ -94,7 +90,7 @@ class PhasesReport(Verdict):
         return None if None in errors else float(np.max(np.array(errors, dtype=float)))
 
     @property
-    def violations(self) -> tuple[Violation, ...]:
+    def violations(self) -> tuple[Line, ...]:
         """The violations of all phases, whose names begin with the phase's."""
         return tuple(self._named("violations"))
 
@@ -123,7 +119,7 @@ class PhasesReport(Verdict):
             width = max(LABEL, *(len(link.label) for link in self.links)) + 2
             lines.append(f"{'link':<{width}}{'missed by':>10}{'of scale':>10}")
             lines += [
-                f"{link.label:<{width}}{link.value:>10.3e}{link.relative:>10.1e}" for link in self.links
+                f"{link.label:<{width}}{link.value:>10.3e}{link.dense_relative:>10.1e}" for link in self.links
             ]
         lines += [f"inconsistent with the motions: {difference}" for difference in self.together]
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {self._kkt_source}")
@@ -159,7 +155,7 @@ def _report(
     solution: PhasesSolutionData,
     accuracy: float | None,
     reports: tuple[Report, ...],
-    links: tuple[LinkViolation, ...],
+    links: tuple[Line, ...],
     kkt: KKT | None,
     together: tuple[str, ...],
 ) -> PhasesReport:
@@ -167,7 +163,7 @@ def _report(
     return PhasesReport(names, reports, links, together, **fields_of(solution, title, kkt, accuracy))
 
 
-def _of_links(solution: PhasesSolutionData, phases: Phases) -> Iterator[LinkViolation]:
+def _of_links(solution: PhasesSolutionData, phases: Phases) -> Iterator[Line]:
     """Links, then what phases share under one name: that it is the same, and its own bounds."""
     yield from link_violations(solution.phases, phases)
     try:

@@ -18,12 +18,11 @@ from trajopt.base.arguments import LISTED, list_names
 from trajopt.base.facts import Facts
 from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import AGREEMENT, AT_TIMES, BETWEEN, ESTIMATED, LIMIT_ACCURACY, LOOSEST, OPTIMAL
-from trajopt.checks.check_result import worst_of_each
 from trajopt.checks.integral_checks import CostCheck
+from trajopt.checks.line import Line, worst_of_each
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.standing_feet import BaseBalance, StandingFeet
-from trajopt.checks.violations import Violation
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.solution.solution import Answer
 from trajopt.solvers.optimality.kkt import KKT
@@ -78,7 +77,7 @@ class Verdict(ABC):
     if TYPE_CHECKING:  # fields of one motion's report
 
         @property
-        def violations(self) -> tuple[Violation, ...]: ...
+        def violations(self) -> tuple[Line, ...]: ...
         @property
         def equations(self) -> tuple[EquationResidual, ...]: ...
 
@@ -113,17 +112,22 @@ class Verdict(ABC):
         return "PASS" if self.holds else "FAIL"
 
     @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines of every bounded component of every constraint."""
+        return self.violations
+
+    @property
     def max_violation_nodes(self) -> float:
         """The largest violation at nodes and of links, each in its own unit; NaN where one is."""
-        return float(np.max([0.0, *(v.node_violation for v in self.violations)]))
+        return float(np.max([0.0, *(line.node_violation for line in self.lines)]))
 
     @property
     def max_violation_dense(self) -> float:
         """The largest violation at nodes, between them and of links; NaN where one is."""
-        return float(np.max([0.0, *(v.dense_violation for v in self.violations)]))
+        return float(np.max([0.0, *(line.dense_violation for line in self.lines)]))
 
     @property
-    def largest_excess(self) -> Violation | None:
+    def largest_excess(self) -> Line | None:
         """The limit over time that is exceeded most between nodes, relative to its size; None: there is none.
 
         NaN is the largest.
@@ -137,7 +141,7 @@ class Verdict(ABC):
         known = [equation.cost for equation in self.equations if equation.cost is not None]
         return float(np.sum(known)) if known else None
 
-    def worst(self, count: int = 5) -> tuple[Violation, ...]:
+    def worst(self, count: int = 5) -> tuple[Line, ...]:
         """The components violated most at nodes, largest first; those that are not finite before all."""
         violated = [v for v in self.violations if not v.node_violation <= 0.0]
         return tuple(sorted(violated, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
@@ -216,7 +220,7 @@ class Report(Verdict):
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
     """
 
-    violations: tuple[Violation, ...]  # type: ignore[override]
+    violations: tuple[Line, ...]  # type: ignore[override]
     simulation: Simulation | None
     unsimulated: str = "the dynamics offers no forward dynamics"
     equations: tuple[EquationResidual, ...] = ()  # type: ignore[override]
@@ -333,11 +337,11 @@ class Report(Verdict):
                 )
         return ""
 
-    def _allowed(self, violation: Violation) -> float:
+    def _allowed(self, violation: Line) -> float:
         """The largest violation of a component that is allowed between nodes, relative to its scale."""
         return self.limit_accuracy if violation.is_limit_over_time else self.accuracy
 
-    def _remedy(self, missed: Violation) -> str:
+    def _remedy(self, missed: Line) -> str:
         """The refinement that reduces what is missed between nodes, as the end of a sentence."""
         if not missed.over_time:
             return ""
@@ -420,7 +424,7 @@ class Report(Verdict):
             WIDTH,
         )
 
-    def _rows(self) -> list[tuple[str, Violation]]:
+    def _rows(self) -> list[tuple[str, Line]]:
         shown = worst_of_each(self.violations, _largest_relative)
         whole = len(shown) == len(self.violations)
         return [(v.label if whole or _largest_relative(v) > 0.0 else v.name, v) for v in shown]
@@ -488,7 +492,7 @@ def _time_column(time: float) -> str:
     return " " + (f"{time:>8.4f}" if abs(time) < 1000.0 else f"{time:>8.6g}")
 
 
-def excess_sentence(largest: Violation | None) -> str:
+def excess_sentence(largest: Line | None) -> str:
     """Largest excess over limits between nodes, percent of their size, before further sentences."""
     if largest is None:
         return ""
@@ -496,7 +500,7 @@ def excess_sentence(largest: Violation | None) -> str:
     return f"limits are exceeded between nodes by at most {100.0 * largest.dense_relative:.2g} %{label}; "
 
 
-def _largest_relative(v: Violation) -> float:
+def _largest_relative(v: Line) -> float:
     """The larger relative violation; infinite where it is NaN."""
     return float(np.nan_to_num(np.max([v.node_relative, v.dense_relative, 0.0]), nan=np.inf))
 

@@ -33,6 +33,7 @@ import numpy as np
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.checks.integral_checks import cost_checks
+from trajopt.checks.line import Line
 from trajopt.checks.optimality.gain_indicator import gains_of_kinks, gains_of_limits
 from trajopt.checks.path_equations import (
     EquationResidual,
@@ -43,7 +44,7 @@ from trajopt.checks.path_equations import (
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
 from trajopt.checks.simulation import simulate
 from trajopt.checks.standing_feet import base_balance, standing_feet
-from trajopt.checks.violations import Violation, violations
+from trajopt.checks.violations import violations
 from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.curve import Curve, CurveGroup
@@ -99,7 +100,7 @@ def _coarser(curve: Curve) -> Curve:
     return replace(curve, control_points=joints.control_points, apart=tuple(apart))
 
 
-__all__ = ["Report", "Violation", "verify"]
+__all__ = ["Line", "Report", "verify"]
 
 LOADED = "the dynamics offers no forward dynamics under loads"
 
@@ -170,7 +171,7 @@ def _impossible(solution: SolutionData) -> str:
     return ""
 
 
-def _equations(solution: SolutionData, found: Sequence[Violation]) -> Iterator[EquationResidual]:
+def _equations(solution: SolutionData, found: Sequence[Line]) -> Iterator[EquationResidual]:
     """Every component of every path equation, with its residual from the violations and its cost."""
     problem, known = solution.problem, {(v.name, v.component): v for v in found}
     for constraint, cost in costs_of_residuals(solution).items():

@@ -12,7 +12,7 @@ import problems
 import trajopt
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.certificate_lines import certificate_lines
-from trajopt.checks.check_result import Worst
+from trajopt.checks.line import Worst
 
 
 def rest_to_rest(n=1, intervals=8, degree=3, **trajectory):

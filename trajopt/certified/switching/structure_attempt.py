@@ -41,7 +41,7 @@ from trajopt.certified.switching.structure_correction import (
     without_collapsed,
     without_idle,
 )
-from trajopt.checks.check_result import CheckResult
+from trajopt.checks.line import Line
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import SolvesStopped
@@ -80,7 +80,7 @@ class StructureAttempt:
     gain: ArcGain = field(init=False)
     before: StructureAttempt | None = None  # a solve whose limits hold, while finer arcs are tried
     solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
-    violations: tuple[CheckResult, ...] = ()
+    violations: tuple[Line, ...] = ()
     wrong: tuple[Contradiction, ...] = ()
     boundaries_checked: int = 0  # pairs of arc and state at its limit whose multipliers were checked
 
@@ -283,7 +283,7 @@ class StructureAttempt:
         return True
 
     def _grown(
-        self, margins: tuple[tuple[float, ...], ...], violations: tuple[CheckResult, ...]
+        self, margins: tuple[tuple[float, ...], ...], violations: tuple[Line, ...]
     ) -> tuple[tuple[float, ...], ...]:
         """Every component's margin grown by its own violation: limits that hold stay exact."""
         factor = self.settings.margin_factor

@@ -30,7 +30,7 @@ from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.certificate_lines import limit_ranges
 from trajopt.certificates.switching_structure import Contradiction, Saturation, Structure
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.checks.check_result import CheckResult
+from trajopt.checks.line import Line
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
@@ -108,7 +108,7 @@ def without_collapsed(structure: Structure, duration: float, shortest: float) ->
 
 
 def corrected_violation(
-    motion: SolutionData, structure: Structure, violation: CheckResult, settings: SearchSettings
+    motion: SolutionData, structure: Structure, violation: Line, settings: SearchSettings
 ) -> Structure | None:
     """The structure with a violated component of a limit saturated where it is violated.
 
@@ -134,14 +134,14 @@ def corrected_violation(
     return structure.replaced(arc, *window, saturated)
 
 
-def _limit_and_component(limits: Sequence[Constraint], violation: CheckResult) -> tuple[int, int]:
+def _limit_and_component(limits: Sequence[Constraint], violation: Line) -> tuple[int, int]:
     """The places of a violation's limit and component."""
     assert violation.place is not None
     return limits.index(violation.place.constraint), violation.place.component
 
 
 def of_free_joints(
-    motion: SolutionData, structure: Structure, violations: Sequence[CheckResult], regular: bool
+    motion: SolutionData, structure: Structure, violations: Sequence[Line], regular: bool
 ) -> list[bool]:
     """Mask of the `largest_violations` of inactive limits on arcs with free joints, in their order."""
     free = free_arcs(structure, motion.problem.dynamics.n, regular)
