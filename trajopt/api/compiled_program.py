@@ -17,6 +17,7 @@ from trajopt.base.arguments import check_count, check_instance, check_positive, 
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
+from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import TOLERANCE, WORST, Step, first_step, next_step, split_state
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
@@ -63,6 +64,12 @@ class CompiledProgram(Generic[AnswerT]):
     def _starts(self) -> list[MeasuredStart | None]:
         """The rows of every part that a measured state decides."""
         return [MeasuredStart.of(part) for part in self.problem.parts]
+
+    @cached_property
+    def _shifts(self) -> PlanShifts:
+        """The maps from plans to the starts of steps of the program, of one problem."""
+        (structure,) = self.structure.parts
+        return PlanShifts(structure)
 
     def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Asked:
         """The problem, or the phases, with other values of its inputs.
@@ -181,16 +188,18 @@ class CompiledProgram(Generic[AnswerT]):
         twice = {self.inputs.find(name) for name in measured} & {self.inputs.find(name) for name in given}
         if twice:
             raise OptionError(f"{twice.pop().keyword} is given besides the state, which it is: leave it out")
-        run, (structure,) = Run().within(seconds), self.structure.parts
+        run, shifts = Run().within(seconds), self._shifts
         try:
             (problem,) = self.inputs.applied(asked, {**measured, **given}).parts
             problem.measured = True
             problem = with_measured_start(problem, self._starts)
             with one_blas_thread(), np.errstate(all="ignore"):
                 if before is None:
-                    return first_step(problem, structure, self.solver or problem.solver or create(), run)
+                    return first_step(
+                        problem, shifts.structure, self.solver or problem.solver or create(), run
+                    )
                 steps = RealTimeIteration(TOLERANCE, matrices=self._matrices, steps=iterations, worst=WORST)
-                return next_step(problem, structure, before, elapsed, steps, run)
+                return next_step(problem, shifts, before, elapsed, steps, run)
         except (NotFiniteError, EvaluationError, ProblemError) as error:
             if strict or before is None:
                 raise

@@ -8,7 +8,6 @@ none either, the plan before goes on, and the step says why: nothing is raised f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.parametric.optimality_system import OptimalitySystem
+from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
@@ -41,14 +41,12 @@ from trajopt.transcription.transcribe import (
     program_at,
     values_of,
 )
-from trajopt.transcription.unknowns import Layout, RowLabel
+from trajopt.transcription.unknowns import Layout
 
 ENDED = (Status.CONVERGED, Status.ITERATION_LIMIT)
-ARC = re.compile(r"arc \d+")
 WORST = 1e-2  # of a row's scale: the largest violation of a plan that is taken in place of the one before
 TOLERANCE = 1e-6  # of the KKT error, at which further steps are left out
 PROBE = 1e-6  # of a state, by which derivatives by it are differenced
-SAME_PLACE = 1e-9  # of an interval: shifts that are whole numbers of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,15 +144,13 @@ def split_state(problem: ProblemData, state: ArrayLike) -> dict[str, Array]:
     return {"q at the start": given[:n], "v at the start": given[n:]}
 
 
-def shifted_unknowns(
-    structure: ProgramStructure, values: ProgramValues, before: Step, elapsed: float
-) -> Array:
+def shifted_unknowns(shifts: PlanShifts, values: ProgramValues, before: Step, elapsed: float) -> Array:
     """The unknowns from which a step begins: those of the plan before, later by `elapsed` seconds."""
-    layout, elimination = values.unknowns.layout, values.unknowns.elimination
+    structure, elimination = shifts.structure, values.unknowns.elimination
     x = before.nlp.unknowns.elimination.expand(before.result.y)
     if elapsed or structure is not before.structure:
-        durations = elimination.expand(elimination.reduce(x))[layout.durations]
-        x = _later(layout, before.curve, x, elapsed, durations)
+        durations = elimination.expand(elimination.reduce(x))[values.unknowns.layout.durations]
+        x = shifts.unknowns(before.structure, x, elapsed, durations)
     y = nearest_point(elimination, structure.nearest_change, structure.solution.fixed, x)
     return values.bounds.clipped(y)
 
@@ -165,96 +161,6 @@ def _shape(layout: Layout) -> Hashable:
         (group.curve_count, tuple(basis.count for basis in group.bases)) for group in layout.groups
     )
     return counts, tuple((name, place.start, place.stop) for name, place in layout.parameters.items())
-
-
-def _later(layout: Layout, curve: Curve, x: Array, elapsed: float, durations: Array) -> Array:
-    """x of the motion `elapsed` seconds later, on arcs of other durations; it stays where it ends."""
-    found, first, starts = x.copy(), 0, np.concatenate([[0.0], np.cumsum(durations)])
-    found[layout.durations] = durations
-    for group in layout.groups:
-        columns = slice(first, first + group.curve_count)
-        first += group.curve_count
-        for arc, points in enumerate(group.control_points(found)):
-            basis = group.bases[arc]
-            inside = np.clip(basis.greville, 1e-9, 1.0 - 1e-9)  # one-sided where curves jump
-            times = starts[arc] + inside * durations[arc] + elapsed
-            sampled = curve(np.minimum(times, curve.duration))[:, columns]
-            points[:] = basis.interpolate(sampled) if basis.degree else sampled
-    return found
-
-
-@dataclass(frozen=True)
-class Later:
-    """Places of a plan, by arc and normalised time of it, in the plan before.
-
-    gone : arcs that are over; those behind the last one repeat the first ones, as in a gait
-    intervals, ahead : of a uniform mesh of one arc, whole intervals that are over, and their normalised time
-    """
-
-    gone: int
-    intervals: int
-    ahead: float
-    arcs: int
-
-    @staticmethod
-    def of(curve: Curve, elapsed: float) -> Later:
-        arcs, widths = len(curve.bases), np.diff(curve.bases[0].breakpoints)
-        if arcs > 1:
-            gone = int(np.sum(curve.starts[1:-1] <= elapsed + SAME_PLACE * curve.duration))
-            return Later(gone, 0, 0.0, arcs)
-        count = 0
-        if np.ptp(widths) <= SAME_PLACE:
-            count = min(round(elapsed / (curve.duration * float(widths[0]))), widths.size - 1)
-        return Later(0, count, count * float(widths[0]), arcs)
-
-    def arc(self, arc: int) -> int:
-        return (arc + self.gone) % self.arcs
-
-
-def multipliers_later(nlp: NLP, before: Step, elapsed: float) -> WarmStart:
-    """The start of a program with the multipliers of the plan before, which go by contact, arc and time.
-
-    Rows are the same where their constraints differ in the number of the arc alone; the nearest one counts.
-    """
-    old, point, later = before.nlp, before.result.warm_start, Later.of(before.curve, elapsed)
-    if nlp.groups is old.groups and not (later.gone or later.intervals):
-        return replace(point, y=nlp.start, hessian=None)
-    rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
-    assert rows is not None and low is not None and high is not None
-    found, table = np.zeros(nlp.row_count), _rows_by_name(old)
-    for (name, component, arc), (times, own) in _rows_by_name(nlp).items():
-        at = table.get((name, component, later.arc(arc)))
-        if at is not None:
-            nearest = np.abs(at[0] - np.minimum(times + later.ahead, 1.0)[:, None]).argmin(axis=1)
-            found[own] = rows[at[1][nearest]]
-    bounds = (_bounds_later(nlp, old, values, later) for values in (low, high))
-    return old.scaling.rescaled(WarmStart(nlp.start, found, *bounds), nlp.scaling)
-
-
-def _rows_by_name(nlp: NLP) -> dict[tuple[str, str, int], tuple[Array, Array]]:
-    """(constraint without the number of its arc, component, arc) -> normalised times and numbers of rows."""
-    found: dict[tuple[str, str, int], list[tuple[float, int]]] = {}
-    for number, label in enumerate(nlp.row_labels):
-        if isinstance(label, RowLabel) and label.s is not None:
-            key = ARC.sub("arc", label.constraint), label.component, label.arc or 0
-            found.setdefault(key, []).append((label.s, number))
-    return {
-        key: (np.array([s for s, _ in rows]), np.array([number for _, number in rows]))
-        for key, rows in found.items()
-    }
-
-
-def _bounds_later(nlp: NLP, old: NLP, values: Array, later: Later) -> Array:
-    """Multipliers of bounds of unknowns by arc and control point, those of the last one repeated."""
-    before, after = np.zeros(old.unknowns.layout.size), np.zeros(nlp.unknowns.layout.size)
-    before[old.unknowns.elimination.free] = values
-    for group, source in zip(nlp.unknowns.layout.groups, old.unknowns.layout.groups, strict=True):
-        given = source.control_points(before)
-        for arc, points in enumerate(group.control_points(after)):
-            own, first = given[later.arc(arc)], group.bases[arc].first_control_point
-            step = int(first[1] - first[0]) * later.intervals if first.size > 1 else 0
-            points[:] = own[np.minimum(np.arange(len(points)) + step, len(own) - 1)]
-    return after[nlp.unknowns.elimination.free]
 
 
 def _gains(step: Step) -> Array:
@@ -338,7 +244,7 @@ def _reason(result: Result) -> str:
 
 def next_step(
     problem: ProblemData,
-    structure: ProgramStructure,
+    shifts: PlanShifts,
     before: Step,
     elapsed: float,
     steps: RealTimeIteration,
@@ -348,15 +254,18 @@ def next_step(
 
     Raises OptionError for a plan of other curves or parameters, or with other numbers of control points.
     """
-    values, elapsed_in_all = values_of(structure, problem), before.age + elapsed
+    structure, elapsed_in_all = shifts.structure, before.age + elapsed
+    values = values_of(structure, problem)
     if _shape(values.unknowns.layout) != _shape(before.nlp.unknowns.layout):
         raise OptionError(
             f"before is a plan of '{before.problem.name}', which has other unknowns than '{problem.name}': "
             "give one with as many intervals, the same curves and parameters"
         )
-    y = shifted_unknowns(structure, values, before, elapsed_in_all)
+    y = shifted_unknowns(shifts, values, before, elapsed_in_all)
     nlp = program_at(structure, values, y, before.nlp.scaling if structure is before.structure else None)
-    result = _stepped(nlp, multipliers_later(nlp, before, elapsed_in_all), steps, run)
+    point = before.result.warm_start
+    start = shifts.multipliers(nlp, before.nlp, before.structure, point, elapsed_in_all)
+    result = _stepped(nlp, start, steps, run)
     if run.expired:
         return before.held(elapsed, Status.TIME_LIMIT, Status.TIME_LIMIT.value)
     reason = _reason(result)

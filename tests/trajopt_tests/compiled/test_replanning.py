@@ -7,6 +7,7 @@ import problems
 import trajopt
 from benchmarks.solvers import mpc
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
+from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import TOLERANCE, WORST, next_step
 from trajopt.solvers.newton.real_time import RealTimeIteration
 from trajopt.solvers.solver import Run, Status
@@ -110,7 +111,7 @@ def test_a_plan_that_is_late_is_not_taken(cart):
     """The deadline passes between the last evaluation of the steps and their end."""
     _, first = cart
     steps = Unhurried(TOLERANCE, worst=WORST)
-    late = next_step(first.problem, first.structure, first, 0.0, steps, Run().within(1e-9))
+    late = next_step(first.problem, PlanShifts(first.structure), first, 0.0, steps, Run().within(1e-9))
     assert late.status is Status.TIME_LIMIT and not late.is_new and late.result is first.result
 
 
