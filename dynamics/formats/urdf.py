@@ -46,8 +46,8 @@ def load_urdf(
         pitch = +-pi/2
     Joints of type floating become the same, of True where the base is held, with their names for "floating";
     joints of type planar become two translations in the plane and a turn about `axis` (NAME_x, NAME_y,
-    NAME_yaw). All stand on massless links of those names. Read besides: limits, damping, friction, mimic
-    joints, and from <transmission> the gear ratio and rotor inertia. Meshes and their paths are ignored.
+    NAME_yaw). All stand on massless links of those names. Read besides: limits (beyond 1e9: none), damping,
+    friction, mimic joints, and from <transmission> gear ratio and rotor inertia. Meshes are ignored.
     An inertia that no body can have is an error, only a warning when the links merged with it make up for
     it; with repair_inertia it is replaced by the nearest that one can have, with a warning.
 

@@ -19,7 +19,7 @@ from dynamics.model.rotation import roll_pitch_yaw
 
 # A number as C++ reads it in the C locale; Python's own reader takes 1_000 and other scripts' digits besides.
 NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:inf|infinity|nan)",
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:inf|infinity)",
     re.IGNORECASE | re.ASCII,
 )
 JOINT_KINDS = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
@@ -92,17 +92,24 @@ def urdf_joint(element: Element) -> UrdfJoint:
 
 
 def joint_limits(limit: Element | None, kind: str, what: str) -> JointLimits:
-    """The limits of a <limit>: a missing attribute is no limit, but a missing `lower` or `upper` beside the
-    other is zero, as the format says."""
+    """The limits of a <limit>: a missing attribute, or a number beyond LARGEST, is no limit, but a missing
+    `lower` or `upper` beside the other is zero, as the format says."""
     if limit is None:
         return JointLimits()
     ranged = kind != "continuous" and ("lower" in limit.attrib or "upper" in limit.attrib)
-    effort = number(limit, "effort", math.inf, what)
-    velocity = number(limit, "velocity", math.inf, what)
+
+    def stated(key: str, default: float, none: float = math.inf) -> float:
+        text = limit.get(key)
+        if text is None:
+            return default
+        beyond = written(text, f"{what}: {key}") * math.copysign(1.0, none) > LARGEST
+        return none if beyond else parsed(text, f"{what}: {key}")
+
+    effort, velocity = stated("effort", math.inf), stated("velocity", math.inf)
     if effort < 0.0 or velocity < 0.0:
         raise UrdfError(f"{what}: effort {effort} and velocity {velocity} must not be negative")
-    lower = number(limit, "lower", 0.0, what) if ranged else -math.inf
-    upper = number(limit, "upper", 0.0, what) if ranged else math.inf
+    lower = stated("lower", 0.0, -math.inf) if ranged else -math.inf
+    upper = stated("upper", 0.0) if ranged else math.inf
     return JointLimits(lower, upper, velocity, -effort, effort)
 
 
@@ -156,12 +163,18 @@ def vector(element: Element | None, key: str, default: tuple[float, ...], what: 
     return np.array([parsed(word, f"{what}: {key}") for word in words])
 
 
-def parsed(text: str, what: str) -> float:
-    written = NUMBER.fullmatch(text.strip(" \t\r\n"))
-    if written is None:
+def written(text: str, what: str) -> float:
+    """The number in `text`, which may be infinite."""
+    match = NUMBER.fullmatch(text.strip(" \t\r\n"))
+    if match is None:
         hint = "; expand the xacro file to a URDF first" if "$" in text else ""
         raise UrdfError(f"{what} is {short_repr(text)}, which is not a number{hint}")
-    value = float(written.group())
+    return float(match.group())
+
+
+def parsed(text: str, what: str) -> float:
+    """The number in `text`, finite and at most LARGEST."""
+    value = written(text, what)
     if not math.isfinite(value):
         raise UrdfError(f"{what} is {short_repr(text)}; every number must be finite")
     if abs(value) > LARGEST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -90,8 +91,11 @@ class Assembly:
         while joint.mimics is not None:
             ratio, offset = ratio * joint.ratio, ratio * joint.offset + offset
             if joint.mimics not in self.joints:
+                near = get_close_matches(joint.mimics, self.joints, n=3)
+                meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
                 raise UrdfError(
-                    f"joint {joint.name!r} mimics {joint.mimics!r}, which the robot does not have"
+                    f"joint {joint.name!r} mimics {joint.mimics!r}, which the robot does not have: {meant}"
+                    "correct the name, or remove the <mimic> and the joint moves by itself"
                 )
             joint = self.joints[joint.mimics]
             if joint.name in passed:

@@ -53,6 +53,19 @@ def test_what_a_limit_leaves_out_is_unlimited_but_one_end_alone_means_zero_for_t
     assert none.torque_upper[0] == math.inf
 
 
+@pytest.mark.parametrize("far", ["1e16", "inf", "1.7976931348623157e+308"])
+def test_a_limit_beyond_all_robots_is_none(far):
+    limits = load_urdf(
+        one_joint(f'<limit lower="-{far}" upper="{far}" velocity="{far}" effort="{far}"/>')
+    ).limits
+    assert (limits.q_lower[0], limits.q_upper[0]) == (-math.inf, math.inf)
+    assert (limits.velocity[0], limits.torque_lower[0], limits.torque_upper[0]) == (
+        math.inf,
+        -math.inf,
+        math.inf,
+    )
+
+
 def test_the_axis_of_a_joint_is_x_when_it_is_not_given():
     # z inertia would not matter then: the rod lies along x, so a side mass is needed
     side = INERTIAL.replace("0.25 0 0", "0.25 0.1 0")

@@ -73,6 +73,8 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i i
         (one_joint('<axis xyz="0 0 z"/>'), "joint 'j': xyz is 'z', which is not a number"),
         (one_joint('<axis xyz="0 0 ${pi}"/>'), "which is not a number; expand the xacro file"),
         (one_joint('<origin xyz="0 0 inf"/>'), "joint 'j': xyz is 'inf'; every number must be finite"),
+        (one_joint('<limit lower="1e16" upper="1e16"/>'), "joint 'j': lower is '1e16'; beyond 1e.09"),
+        (one_joint('<limit lower="nan"/>'), "joint 'j': lower is 'nan', which is not a number"),
         (one_joint('<limit effort="-1"/>'), "joint 'j': effort -1.0 and velocity inf .*"),
         (robot(link("a", "<inertial/>")), "link 'a': its <inertial> needs both <mass> and <inertia>"),
         (
@@ -81,7 +83,11 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i i
         ),
         (robot(link("a", INERTIAL.replace('ixy="0"', ""))), "link 'a': <inertia> lacks the attribute 'ixy'"),
         (one_joint("<mimic/>"), "joint 'j': <mimic> lacks the attribute 'joint'"),
-        (one_joint('<mimic joint="k"/>'), "joint 'j' mimics .*'k'"),
+        (one_joint('<mimic joint="k"/>'), "joint 'j' mimics .*'k'.* remove the <mimic>"),
+        (
+            one_joint('<mimic joint="left_"/>', "revolute", link("b"), joint("left", "base", "b", "fixed")),
+            "joint 'j' mimics 'left_', which .* did you mean 'left'",
+        ),
         (one_joint('<mimic joint="j"/>'), "the joints j -> j mimic each other in a cycle"),
         (one_joint('<mimic joint="j"/>', "planar"), "joint 'j' of type planar has a <mimic>"),
         (
