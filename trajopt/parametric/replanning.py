@@ -39,6 +39,7 @@ from trajopt.transcription.transcribe import (
     ProgramValues,
     cold_program,
     program_at,
+    program_like,
     values_of,
 )
 from trajopt.transcription.unknowns import Layout
@@ -262,7 +263,10 @@ def next_step(
             "give one with as many intervals, the same curves and parameters"
         )
     y = shifted_unknowns(shifts, values, before, elapsed_in_all)
-    nlp = program_at(structure, values, y, before.nlp.scaling if structure is before.structure else None)
+    if structure is before.structure:
+        nlp = program_like(before.nlp, structure, values, y)
+    else:
+        nlp = program_at(structure, values, y)
     point = before.result.warm_start
     start = shifts.multipliers(nlp, before.nlp, before.structure, point, elapsed_in_all)
     result = _stepped(nlp, start, steps, run)

@@ -75,16 +75,16 @@ class VelocityHull:
             joint, is_upper = self.rows["joint"][mine], self.rows["is_upper"][mine]
             found[mine] = np.where(is_upper, constraint.upper[joint], constraint.lower[joint])
             if constraint.easing is not None:
-                arc, point = self.rows["arc"][mine], self.rows["point"][mine]
-                found[mine] += constraint.easing.at(arc, self._times(arc, point))[
-                    is_upper, range(arc.size), joint
-                ]
+                eased = constraint.easing.at(self.rows["arc"][mine], self._times[mine])
+                found[mine] += eased[is_upper, range(joint.size), joint]
         return found
 
-    def _times(self, arc: Array, point: Array) -> Array:
-        """Normalised times of control points of velocities, half way between those of the positions."""
+    @cached_property
+    def _times(self) -> Array:
+        """Normalised times of the velocities' control points, half way between those of the positions."""
         places = [0.5 * (basis.greville[1:] + basis.greville[:-1]) for basis in self.layout.bases]
-        return np.array([places[i][j] for i, j in zip(arc, point, strict=True)])
+        pairs = zip(self.rows["arc"], self.rows["point"], strict=True)
+        return np.array([places[arc][point] for arc, point in pairs])
 
     def matrix(self, limits: Array) -> sparse.csr_array:
         """The rows as a matrix times x."""
@@ -172,11 +172,21 @@ class LinearRows:
             return self.unknowns.label(int(self.bounded[row]))
         return self.hull.label(row - self.bounded.size)
 
-    def matrix(self, problem: ProblemData, N: sparse.csr_array) -> sparse.csr_array:
-        """A for the limits of a problem, which stand in it beside the durations; its pattern is the same."""
+    @cached_property
+    def hull_matrix(self) -> sparse.csr_array:
+        """The rows of the hull as a matrix times x, for the limits of the problem that they were made of."""
+        return self.hull.matrix(self.hull_limits)
+
+    def matrices(
+        self, problem: ProblemData, N: sparse.csr_array
+    ) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """A, and `hull_matrix`, for the limits of a problem, which stand in them beside the durations.
+
+        The pattern of A is the same for all problems.
+        """
         limits = self.hull.limits(problem)
         if np.array_equal(limits, self.hull_limits):
-            return self.A
+            return self.A, self.hull_matrix
         A = _by_unknowns(self.bounded, self.hull, limits, N)
         if not (np.array_equal(A.indptr, self.A.indptr) and np.array_equal(A.indices, self.A.indices)):
             row = int(np.argmax(np.diff(A.indptr) != self.entries))
@@ -184,7 +194,7 @@ class LinearRows:
                 f"the limit of {self.label(row)} is zero now, or was when the problem was compiled, which "
                 "changes the sparsity of its row: compile the problem again with this value"
             )
-        return A
+        return A, self.hull.matrix(limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,9 +235,8 @@ def bounds_and_linear_block(
     """
     x_bounds = variable_bounds(problem, spline_map)
     c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
-    A = rows.matrix(problem, elimination.N)
-    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.rows.size else np.zeros(0)
-    b = np.concatenate([c[eliminated], of_hull])
+    A, by_hull = rows.matrices(problem, elimination.N)
+    b = np.concatenate([c[eliminated], by_hull @ c])
     ends = Bounds(
         np.concatenate([x_bounds.lower[eliminated], np.where(hull.rows["is_upper"], -np.inf, 0.0)]),
         np.concatenate([x_bounds.upper[eliminated], np.where(hull.rows["is_upper"], 0.0, np.inf)]),

@@ -5,6 +5,7 @@ minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upp
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -86,6 +87,22 @@ class NLP(ProgramFunctions):
         """The same program with another factor of its objective."""
         scaling = Scaling(self.scaling.rows, factor * self.scaling.objective)
         return replace(self, scaling=scaling, objective_weights=factor * self.objective_weights)
+
+    def with_values(
+        self, unknowns: Unknowns, bounds: Bounds, row_bounds: Bounds, linear: LinearBlock, start: Array
+    ) -> NLP:
+        """The program of other right-hand sides and limits, whose functions differ in c and b alone.
+
+        row_bounds : not scaled; of `linear`, the matrix is that of this program
+        """
+        other = copy.copy(self)
+        rows = row_bounds.scaled(self.row_scale)
+        vars(other).update(unknowns=unknowns, bounds=bounds, row_bounds=rows, linear=linear, start=start)
+        vars(other).update(b=self.row_scale[: linear.count] * linear.b, _last=None)
+        vars(other).update(leaf_offset=self.leaf_map.offset(unknowns.elimination.c))
+        vars(other).update(unknown_sizes=unknowns.sizes(start, bounds.lower, bounds.upper))
+        other.__post_init__()
+        return other
 
     # -- reports ------------------------------------------------------------------------------------------
 

@@ -348,6 +348,17 @@ def program_at(
     return program
 
 
+def program_like(before: NLP, structure: ProgramStructure, values: ProgramValues, start: Array) -> NLP:
+    """The program with a known starting point, scaled as one of the same structure but for its values."""
+    same = values.linear.A is before.linear.A and not values.data and before.chain is structure.maps.chain
+    weights = [[each.weight for each in objectives] for objectives in (values.objectives, before.objectives)]
+    if not same or weights[0] != weights[1]:
+        return program_at(structure, values, start, before.scaling)
+    _check_constant_rows(structure, values, start)
+    row_bounds = values.row_bounds(structure.groups)
+    return before.with_values(values.unknowns, values.bounds, row_bounds, values.linear, start)
+
+
 def _curvature(functions: ProgramFunctions, y: Array, sizes: Array | None) -> float:
     """The largest second derivative of the objective at y, in unknowns divided by sizes; 0 if not known."""
     if not (functions.has_hessian and functions.objective_weights.any()):
@@ -365,14 +376,18 @@ def _unscaled(
 
     Raises InfeasibleBoundsError where a row that no unknown changes does not hold, at y as at any other.
     """
-    constant, unknowns, linear = structure.constant, values.unknowns, values.linear
-    c = unknowns.elimination.c
-    if constant.groups:
-        leaves = constant.leaf_map.at(y, constant.leaf_map.offset(c)).values
-        times = unknowns.node_times(y)
-        constant.check(leaves, values.data, values.given, times, structure.component_names)
-    chain = structure.maps.chain
+    _check_constant_rows(structure, values, y)
+    chain, linear = structure.maps.chain, values.linear
     if values.data:
         chain = chain.on(chain.graph.with_blocks(values.data))
+    c = values.unknowns.elimination.c
     functions = structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)
     return functions, values.row_bounds(structure.groups)
+
+
+def _check_constant_rows(structure: ProgramStructure, values: ProgramValues, y: Array) -> None:
+    constant, unknowns = structure.constant, values.unknowns
+    if constant.groups:
+        leaves = constant.leaf_map.at(y, constant.leaf_map.offset(unknowns.elimination.c)).values
+        times = unknowns.node_times(y)
+        constant.check(leaves, values.data, values.given, times, structure.component_names)
