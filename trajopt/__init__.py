@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.base.lazy_exports import export_lazily
-from trajopt.base.name_conflicts import refuse_shadowed
+from trajopt.base.lazy_exports import export_lazily, refuse_shadowed
 from trajopt.base.version import __version__ as __version__
 
 refuse_shadowed("dynamics", "problems")  # a file of the user beside the script
@@ -55,8 +54,8 @@ if TYPE_CHECKING:
     from trajopt.solvers.wrappers.checkpoint import Checkpointed as Checkpointed
     from trajopt.solvers.wrappers.constraint_generation import ConstraintGeneration as ConstraintGeneration
     from trajopt.splines.basis import SplineBasis as SplineBasis
-    from trajopt.splines.instants import Instants as Instants
     from trajopt.splines.node_sets import ArcNodes as ArcNodes
+    from trajopt.splines.node_sets import Instants as Instants
     from trajopt.splines.node_sets import Neighbours as Neighbours
     from trajopt.splines.trajectory import Arc as Arc
     from trajopt.splines.trajectory import Trajectory as Trajectory
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
     from trajopt.studies.many.sweep import solve_many as solve_many
     from trajopt.studies.many.sweep import sweep as sweep
     from trajopt.studies.multistart import multistart as multistart
-    from trajopt.terms.block_term import block_term as block_term
     from trajopt.terms.nonsmooth import absolute as absolute
     from trajopt.terms.nonsmooth import maximum as maximum
     from trajopt.terms.nonsmooth import minimum as minimum
@@ -73,6 +71,7 @@ if TYPE_CHECKING:
     from trajopt.terms.term import Quantity as Quantity
     from trajopt.terms.term import a as a
     from trajopt.terms.term import base_wrench as base_wrench
+    from trajopt.terms.term import block_term as block_term
     from trajopt.terms.term import duration as duration
     from trajopt.terms.term import jerk as jerk
     from trajopt.terms.term import position as position

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from problems.cli.exit_status import MISUSE
-from trajopt.base.printable_text import printable
+from trajopt.base.errors import printable
 
 SHOW_TRACEBACK = "TRAJOPT_TRACEBACK"  # environment variable: set to see where an error comes from
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import click
 
+from trajopt.base.errors import printable
 from trajopt.base.files.plain_values import words
-from trajopt.base.printable_text import printable
 
 READER_GONE = 141  # exit status of a program that writes to a closed pipe: 128 and the number of SIGPIPE
 

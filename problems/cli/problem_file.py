@@ -18,7 +18,7 @@ from problems.recipe import recipe
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ProblemError, TrajoptError
 from trajopt.base.files.array_file import near_files
-from trajopt.base.name_conflicts import refuse_namesakes
+from trajopt.base.lazy_exports import refuse_namesakes
 
 
 def is_problem_file(name_or_path: str) -> bool:

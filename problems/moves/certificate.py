@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from trajopt.base.printable_text import printable
+from trajopt.base.errors import printable
 
 TOLERANCE = 1e-6  # of a limit: a larger excess is a violation
 

@@ -27,9 +27,8 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.matrices import Matrices
-from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton
-from trajopt.solvers.newton.real_time import RealTimeIteration
-from trajopt.solvers.progress import iteration_callback
+from trajopt.solvers.monitor import iteration_callback
+from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, RealTimeIteration
 from trajopt.solvers.run import Fallback, check_solver, create, run_solver, takes_hessian
 from trajopt.solvers.solver import Run, Solver, Status, WarmStart
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram

@@ -13,7 +13,7 @@ from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantities import described_joints
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.nearest_pose import nearest_pose
-from trajopt.solvers.solver_constants import FEASIBILITY
+from trajopt.solvers.solver import FEASIBILITY
 
 
 def inverse_kinematics(

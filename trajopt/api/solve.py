@@ -26,7 +26,7 @@ from trajopt.refinement.starts.several_starts import retries, several_starts
 from trajopt.refinement.starts.start_rules import default_refinement
 from trajopt.solution.journal import Journal
 from trajopt.solution.records import RunRecord
-from trajopt.solvers.progress import iteration_callback
+from trajopt.solvers.monitor import iteration_callback
 from trajopt.solvers.run import check_solver, create
 from trajopt.solvers.solver import Run, Solver
 

@@ -39,14 +39,20 @@ from trajopt.problem.costs_and_constraints import (
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.gauss_rules import Collocation
-from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import ArcNodes, MotionEnd, Neighbours, NodeSet, TimeWindow, WholePath
+from trajopt.splines.node_sets import (
+    ArcNodes,
+    Instants,
+    MotionEnd,
+    Neighbours,
+    NodeSet,
+    TimeWindow,
+    WholePath,
+)
+from trajopt.splines.quadrature import Collocation
 from trajopt.splines.trajectory import Arc, Trajectory
 from trajopt.terms.arithmetic import Combination, FunctionOf, Product, Squared
 from trajopt.terms.nonsmooth import Maximum, Norm, Slacked, SlackedNorm, SumOfSquares
-from trajopt.terms.scene import Capsule, Target
-from trajopt.terms.term import ComponentTerm, ExpressionTerm, Quantity, SliceTerm, StateTerm
+from trajopt.terms.term import Capsule, ComponentTerm, ExpressionTerm, Quantity, SliceTerm, StateTerm, Target
 from trajopt.transcription.transcribe import transcribe
 
 FIELDS, KIND, LIST, MAP, ARRAY, TRACED, PART = "fields", "kind", "list", "map", "array", "traced", "part"

@@ -25,16 +25,20 @@ KinkWarning (UserWarning)      a term whose value or slope jumps, which solvers 
 LoopWarning (UserWarning)      values of joints of a closed loop that do not fit each other
 OutsideTableWarning (UserWarning)  a table, or data, that a solution reads beyond its ends
 ReachWarning (UserWarning)     a pose that is nearest to a target, which it does not reach
+
+Also here: text from files and users, its control characters escaped before it is printed on a terminal.
+
+An escape sequence in a name could clear the screen, move the cursor or hide what stands before it; a mark
+that turns the direction of writing could show letters in another order.
 """
 
 from __future__ import annotations
 
 import difflib
 import sys
+import unicodedata
 import warnings
-from collections.abc import Iterable
-
-from trajopt.base.printable_text import printable
+from collections.abc import Collection, Iterable
 
 LONGEST_NAME = 200  # characters; names are repeated in messages and files
 OWN_PACKAGES = ("trajopt", "dynamics", "problems")
@@ -171,3 +175,29 @@ def near_names(name: object, known: Iterable[str]) -> list[str]:
     near = difflib.get_close_matches(sought, names, n=MOST_NEAR)
     near += [name for name in names if name not in near and _begin_alike(sought, name)]
     return near[:MOST_NEAR]
+
+
+SPELLED = ("Cc", "Cs", "Zl", "Zp")  # Unicode categories: controls, lone surrogates, separators of lines
+DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+LAYOUT = frozenset("\n\t")  # controls that texts of several lines are made of
+
+
+def printable(text: str, kept: Collection[str] = LAYOUT) -> str:
+    """A text of ours with names of others in it: new lines and tabs stay, other controls read as \\x1b."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign in kept or not _obeyed(sign) else _spelled(sign) for sign in text)
+
+
+def printable_name(text: str) -> str:
+    """A name of others: without new lines too, which would let it write lines of its own."""
+    return printable(text, kept=())
+
+
+def _obeyed(sign: str) -> bool:
+    """True if a terminal acts on a character instead of showing it."""
+    return unicodedata.category(sign) in SPELLED or sign in DIRECTIONS
+
+
+def _spelled(sign: str) -> str:
+    return sign.encode("unicode_escape").decode()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from trajopt.base.arguments import SHOWN, shorten
-from trajopt.base.printable_text import printable_name
+from trajopt.base.errors import printable_name
 
 MOST_LINES = 15
 LONGEST_LINE = 2 * SHOWN  # characters

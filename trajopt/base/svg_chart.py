@@ -1,4 +1,7 @@
-"""Line charts as SVG text, for reports that must open anywhere without any library."""
+"""Line charts as SVG text, for reports that must open anywhere without any library.
+
+Also here: colours of all figures and charts, apart from matplotlib: the card of a notebook does not load it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arrays import runs
-from trajopt.base.palette import PALETTE
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 WIDTH, HEIGHT, LINE = 560, 220, 12  # pixels of a chart and of a line of text
@@ -128,3 +130,7 @@ def range_with(curves: Mapping[str, NDArray], limits: Limits) -> tuple[float, fl
         limit for name in curves for limit in limits.get(name, ()) if low - reach <= limit <= high + reach
     ]
     return min([low, *near]), max([high, *near])
+
+
+#: Okabe and Ito, Color Universal Design (2008); their yellow is left out, as it is too pale for a line.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

@@ -32,8 +32,8 @@ from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
+from trajopt.splines.quadrature import gauss
 from trajopt.splines.trajectory import SHORTEST_ARC, Arc, Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import Squared

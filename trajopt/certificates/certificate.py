@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.errors import TrajoptError
+from trajopt.base.errors import TrajoptError, printable
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.base.files.plain_values import finite
-from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import (

@@ -29,7 +29,7 @@ from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, SEARCH_DENSITY, Pe
 from trajopt.display.solution_facts import small_plots
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 
 THINNED = 8  # where bounds are tried first: where one is found, samples only say how near it is reached
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from trajopt.base.errors import TrajoptError
-from trajopt.base.printable_text import printable
+from trajopt.base.errors import TrajoptError, printable
 from trajopt.certificates.certificate import Certificate, row
 from trajopt.certificates.certificate_lines import CertifiedLines, certified_link
 from trajopt.checks.line import Line

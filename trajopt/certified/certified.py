@@ -34,8 +34,7 @@ from trajopt.solution.records import NO_STRUCTURE, Certification
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Callback, Solver
-from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
+from trajopt.splines.node_sets import PATH, ArcNodes, Instants, TimeWindow
 
 __all__ = ["Certificate", "Certified"]
 

@@ -45,8 +45,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.optimality.kkt import side_violations
-from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import END, PATH
+from trajopt.splines.node_sets import END, PATH, Instants
 from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
 from trajopt.splines.trajectory import Trajectory
 from trajopt.taylor_models.leaf_pieces import LeafPieces, graph_models, leaf_pieces

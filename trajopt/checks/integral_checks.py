@@ -28,11 +28,11 @@ from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
-from trajopt.solvers.solver_constants import ROUNDING
-from trajopt.splines.adaptive_quadrature import adaptive_integral
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, NodeSet
+from trajopt.splines.quadrature import adaptive_integral
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.taylor_models.suprema import enclosed_integrals
 from trajopt.terms.nonsmooth import exact_of

@@ -12,7 +12,7 @@ from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.solver_constants import FEASIBILITY
+from trajopt.solvers.solver import FEASIBILITY
 
 
 def outside_tables(solution: SolutionData) -> list[str]:

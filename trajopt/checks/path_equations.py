@@ -47,11 +47,10 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
-from trajopt.solvers.solver_constants import FEASIBILITY, ROUNDING
-from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
+from trajopt.solvers.solver import FEASIBILITY, ROUNDING
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
-from trajopt.splines.gauss_rules import gauss, lagrange_polynomials
 from trajopt.splines.node_sets import MotionSamples
+from trajopt.splines.quadrature import GAUSS_POINTS, gauss, lagrange_polynomials
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols.term import Term

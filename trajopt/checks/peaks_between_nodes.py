@@ -22,8 +22,7 @@ from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
-from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import ArcNodes, MotionEnd, MotionSamples, NodeSet, TimeWindow
+from trajopt.splines.node_sets import ArcNodes, Instants, MotionEnd, MotionSamples, NodeSet, TimeWindow
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols.term import Term

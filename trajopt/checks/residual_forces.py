@@ -38,7 +38,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms import term as terms
 

@@ -34,7 +34,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.terms import term as terms
 

@@ -14,16 +14,15 @@ import numpy as np
 
 from trajopt.base.arguments import list_names, pluralize, shorten
 from trajopt.base.arrays import Array
+from trajopt.base.errors import printable
 from trajopt.base.facts import Facts
-from trajopt.base.printable_text import printable
 from trajopt.display.curves import unknown_curves
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.constraints.continuity import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
-from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
+from trajopt.splines.node_sets import ArcNodes, Instants, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 

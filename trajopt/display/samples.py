@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from trajopt.base.arguments import check_known, check_positive, list_names
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, printable_name
 from trajopt.base.files.array_file import check_ending
 from trajopt.base.files.atomic_file import write_text
-from trajopt.base.printable_text import printable_name
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import curves_of, kinds_of, problem_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import LISTED, list_names, pluralize
 from trajopt.base.facts import Facts
-from trajopt.base.palette import PALETTE
-from trajopt.base.svg_chart import WIDTH, line_chart
+from trajopt.base.svg_chart import PALETTE, WIDTH, line_chart
 from trajopt.display.curves import curves_of, kinds_of, problem_of
 from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.systems.system import System

@@ -11,10 +11,9 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
-from trajopt.graph.any_arithmetic import Border, borders, evaluated
+from trajopt.graph.any_arithmetic import Border, borders, evaluated, table_arguments
 from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 from trajopt.graph.quantities import slices_of
-from trajopt.graph.tables import table_arguments
 
 if TYPE_CHECKING:
     from casadi import SX, Function

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from trajopt.base.errors import OptionError, ShapeError, TrajoptError
+from trajopt.graph.any_arithmetic import continued_tables
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, has_calls, symbol
 from trajopt.graph.quantities import QuantityTable, families_with_argument, term_of
-from trajopt.graph.tables import continued_tables
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression

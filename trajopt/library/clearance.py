@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.library.tracking import vector_in_metres
-from trajopt.terms.scene import Capsule
-from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.term import Capsule, ExpressionTerm
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression

@@ -14,7 +14,7 @@ from trajopt.base.errors import ProblemError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols.block import Pairs, SecondOrderBlock, Values
 from trajopt.graph.protocols.dynamics import Dynamics
-from trajopt.terms.block_term import BlockTerm, block_term
+from trajopt.terms.term import BlockTerm, block_term
 
 
 def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) -> BlockTerm:

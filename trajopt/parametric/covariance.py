@@ -25,7 +25,7 @@ from trajopt.base.errors import EvaluationError, OptionError
 from trajopt.parametric.input_table import rows_for
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.solution.solution import Answer
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 from trajopt.transcription.links.linked_program import AskedStructure
 
 

@@ -26,7 +26,7 @@ from trajopt.parametric.inputs import (
 from trajopt.problem.links.link import Link
 from trajopt.problem.links.phases import TOTAL, Asked, Phases
 from trajopt.problem.problem import ProblemData
-from trajopt.splines.instants import Instants
+from trajopt.splines.node_sets import Instants
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
 ARGUMENTS = ("start", "solver", "progress")  # of `solve`, which inputs of these names are not

@@ -20,8 +20,7 @@ from trajopt.base.errors import OptionError, ShapeError, StructureError, Trajopt
 from trajopt.graph.data import data_of
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.input_checks import bounds_or_value, equal_to
-from trajopt.terms.nonsmooth import exact_of
-from trajopt.terms.smooth_forms import with_slacks
+from trajopt.terms.nonsmooth import exact_of, with_slacks
 
 UNKNOWNS = ("parameters", "extras")  # tables of a problem whose entries have a guess
 COMPILE_AGAIN = "compile the problem again with this value"

@@ -21,8 +21,7 @@ from trajopt.solution.solution import Answer
 from trajopt.solvers.matrices import dense_jacobian, independent_rows, sparse_hessian
 from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING, WarmStart
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 

@@ -26,7 +26,7 @@ from trajopt.problem.systems.system import System
 from trajopt.solution.answers import solution_at
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.interior.interior_point import InteriorPoint
-from trajopt.solvers.newton.real_time import FURTHER, RealTimeIteration
+from trajopt.solvers.newton.newton import FURTHER, RealTimeIteration
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
 from trajopt.splines.curve import Curve

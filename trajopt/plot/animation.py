@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_choice, check_count, check_positive
 from trajopt.base.errors import OptionError
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import check_solution, settings
 from trajopt.plot.scenery import Around, Plane
 from trajopt.plot.snapshots import SPACE, VIEWS, Scene, draw_surroundings, fit_box, scene_of_motion

@@ -25,11 +25,10 @@ from matplotlib.patheffects import Normal, Stroke
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import list_names, short_repr
-from trajopt.base.errors import OptionError
-from trajopt.base.palette import PALETTE
-from trajopt.base.printable_text import printable_name
+from trajopt.base.errors import OptionError, printable_name
+from trajopt.base.svg_chart import PALETTE
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.progress import in_notebook
+from trajopt.solvers.monitor import in_notebook
 
 LINE_STYLES = ("-", "--", "-.", ":")
 #: From a light to a dark blue: lightness alone gives the order, in print and for colour-blind readers.

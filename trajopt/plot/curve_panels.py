@@ -20,8 +20,7 @@ from matplotlib.textpath import text_to_path
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.palette import PALETTE
-from trajopt.base.svg_chart import range_with
+from trajopt.base.svg_chart import PALETTE, range_with
 from trajopt.display.curves import Component, curves_of, problem_of
 from trajopt.plot.canvas import (
     LIMIT_COLOUR,
@@ -39,7 +38,7 @@ from trajopt.plot.canvas import (
     title,
 )
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.splines.instants import Instants
+from trajopt.splines.node_sets import Instants
 from trajopt.terms.term import components_read
 
 if TYPE_CHECKING:

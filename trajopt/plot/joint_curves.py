@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_known, list_names
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.display.curves import Component, driving_torque, held_at_zero, kinds_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES
 from trajopt.plot.canvas import NOISE, GivenAxes, GivenFigure, check_solution, times

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import (
     MARK,
     GivenAxes,

@@ -10,10 +10,9 @@ import numpy as np
 from matplotlib.patches import Circle, Polygon
 
 from trajopt.base.arrays import Array
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import MARK, NOTE, as_text
-from trajopt.terms.scene import Capsule, Target, scene_of
-from trajopt.terms.term import Quantity
+from trajopt.terms.term import Capsule, Quantity, Target, scene_of
 
 if TYPE_CHECKING:
     from trajopt.problem.problem import ProblemData

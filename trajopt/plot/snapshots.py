@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_choice, check_count
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import (
     LIMIT_COLOUR,

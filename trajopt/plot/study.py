@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import GivenAxes, GivenFigure, as_text, line_of, mark_failures, panels, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}

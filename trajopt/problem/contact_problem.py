@@ -26,8 +26,7 @@ from trajopt.problem.contacts.sliding import leave_out_friction
 from trajopt.problem.contacts.solids import Box, DistanceTerm
 from trajopt.problem.contacts.standing import rise, standing_pose, upwards
 from trajopt.problem.held_frames import HeldFrames
-from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import ArcNodes, Neighbours
+from trajopt.splines.node_sets import ArcNodes, Instants, Neighbours
 from trajopt.terms import term as terms
 
 FLAT = Ground()

@@ -16,7 +16,7 @@ from trajopt.base.errors import (
     OptionError,
     ShapeError,
 )
-from trajopt.solvers.solver_constants import ENDLESS
+from trajopt.solvers.solver import ENDLESS
 
 WIDEST = 10_000  # components of a parameter or an additional curve
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trajopt.base.errors import OptionError
-from trajopt.splines.instants import node_set
-from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet
+from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, node_set
 
 
 @dataclass(frozen=True, eq=False)

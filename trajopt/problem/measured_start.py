@@ -32,7 +32,7 @@ from trajopt.problem.costs_and_constraints import Constraint, Easing, Relaxation
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solvers.solver_constants import DEPENDENT
+from trajopt.solvers.solver import DEPENDENT
 from trajopt.splines.node_sets import START
 
 INTERVALS = 2  # within which what a measured state exceeds returns to its limit

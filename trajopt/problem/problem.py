@@ -52,8 +52,7 @@ from trajopt.problem.systems.controls import (
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
-from trajopt.splines.instants import Instants, Over, node_set
-from trajopt.splines.node_sets import PATH
+from trajopt.splines.node_sets import PATH, Instants, Over, node_set
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks

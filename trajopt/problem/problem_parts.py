@@ -56,9 +56,8 @@ from trajopt.solvers.solver import Solver
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.arithmetic import Combination, FunctionOf, Product, Squared
-from trajopt.terms.block_term import BlockTerm
 from trajopt.terms.nonsmooth import Norm, SumOfSquares
-from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
+from trajopt.terms.term import BlockTerm, ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
 
 START_TIME = "start time"  # the parameter of a motion whose start is free
 PURE = "1"  # the unit of a number without one

@@ -19,8 +19,7 @@ from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantities import QuantityTable, is_parameter, no_term, term_of
-from trajopt.splines.instants import Over, node_set
-from trajopt.splines.node_sets import END, PATH, ArcNodes, NodeSet, no_cost
+from trajopt.splines.node_sets import END, PATH, ArcNodes, NodeSet, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.term import ComponentTerm, Quantity, SliceTerm, StateTerm, operands_of
 

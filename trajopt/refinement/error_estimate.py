@@ -17,9 +17,9 @@ from trajopt.checks.peaks_between_nodes import node_samples
 from trajopt.checks.residual_forces import equation_scales, residual_forces
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
-from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import EQUAL, SAME_TIME
 from trajopt.splines.node_sets import MotionSamples
+from trajopt.splines.quadrature import GAUSS_POINTS
 from trajopt.terms.nonsmooth import exact_of
 
 PER_DEGREE = 3  # times per span at which equations are evaluated, per degree of the curves

@@ -34,8 +34,7 @@ from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFromMotion
 from trajopt.solvers.run import Fallback, SolvesStopped, TimedSolver, takes_hessian, without_checkpoints
 from trajopt.solvers.scaled_program import scaled_point
-from trajopt.solvers.solver import Run, StartKind, WarmStart
-from trajopt.solvers.solver_constants import DENSE
+from trajopt.solvers.solver import DENSE, Run, StartKind, WarmStart
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP

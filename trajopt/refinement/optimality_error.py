@@ -33,7 +33,7 @@ from trajopt.refinement.knots import uniformly_refined
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian
 from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
-from trajopt.splines.gauss_rules import lagrange_polynomials
+from trajopt.splines.quadrature import lagrange_polynomials
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.row_groups import RowGroup

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajopt.checks.optimality.limit_labels import LimitLabels
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.solver_constants import FEASIBILITY
+from trajopt.solvers.solver import FEASIBILITY
 from trajopt.transcription.transcribe import transcribe
 
 #: Of the largest multiplier of a constraint: smaller ones count as zero. Of the objective: a constraint that

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import OptionError
-from trajopt.base.palette import PALETTE
-from trajopt.base.svg_chart import NO_LIMITS, Limits, line_chart, range_with
+from trajopt.base.svg_chart import NO_LIMITS, PALETTE, Limits, line_chart, range_with
 
 DIGITS = 7  # of a number that people read
 HEIGHT = 300  # pixels of a plot

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
 from trajopt.graph.protocols.dynamics import SkeletonDynamics
 from trajopt.graph.quantities import TORQUES
@@ -22,7 +22,7 @@ from trajopt.plot.snapshots import LETTERS, SNAPSHOTS, Scene, motion, scene_of_m
 from trajopt.report.chart import Chart, charts, data_attribute, plot_layout, rounded
 from trajopt.report.tables import image_tag
 from trajopt.solution.solution import SolutionData
-from trajopt.terms.scene import Capsule
+from trajopt.terms.term import Capsule
 
 
 def turning_plot(scene: Scene) -> dict[str, Any]:

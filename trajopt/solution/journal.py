@@ -24,8 +24,17 @@ from trajopt.solution.answers import answer_at, program_of
 from trajopt.solution.records import OTHER_SOLVERS, JournalTable, MeshSolve, RunRecord, SolveHistory
 from trajopt.solution.solution import Answer
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, run_solver, without_checkpoints
-from trajopt.solvers.solver import Callback, Iteration, Result, Run, Solver, StartKind, Status, WarmStart
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import (
+    ROUNDING,
+    Callback,
+    Iteration,
+    Result,
+    Run,
+    Solver,
+    StartKind,
+    Status,
+    WarmStart,
+)
 from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_at_motion
 from trajopt.transcription.nlp import NLP
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, pluralize, short_repr
-from trajopt.base.errors import OptionError
-from trajopt.base.printable_text import printable
+from trajopt.base.errors import OptionError, printable
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Values

@@ -34,13 +34,18 @@ from trajopt.solvers.ipopt_options import IpoptOption, converted_options, parsed
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.run import SolverSettings
-from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
-from trajopt.solvers.solver_constants import (
+from trajopt.solvers.solver import (
     BOUND_RELAXATION,
     FEASIBILITY,
     FURTHER_ROWS,
     WARM_BARRIER,
     WARM_PUSH,
+    Program,
+    Result,
+    Run,
+    StartKind,
+    Status,
+    WarmStart,
 )
 
 # IpReturnCodes.h of IPOPT 3.14, complete.

@@ -19,8 +19,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from trajopt.base.arrays import Array
-from trajopt.solvers.solver import Program
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING, Program
 
 # Sparse factors pay where so few entries of a step's matrix are not zero: a cart-pole's horizon, 260 unknowns
 # and 2 % of the entries, takes a tenth of the time.

@@ -21,8 +21,7 @@ from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.kkt import kkt_residuals, status_of_point
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.run import SolverSettings
-from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.solver_constants import FEASIBILITY, LITTLE
+from trajopt.solvers.solver import FEASIBILITY, LITTLE, Program, Result, Run, Status, WarmStart
 
 if TYPE_CHECKING:
     from scipy.optimize import NonlinearConstraint

@@ -14,7 +14,7 @@ from trajopt.base.arguments import check_choice, check_count, check_instance, nu
 from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SAME_TIME, SplineBasis
-from trajopt.splines.gauss_rules import SPAN_RULES, Collocation, Rule, RuleName, span_rule
+from trajopt.splines.quadrature import SPAN_RULES, Collocation, Rule, RuleName, span_rule
 
 MOST_NODES_PER_SPAN, MOST_ARCS = 100, 1000
 SHORTEST_ARC = 1e-4  # of a motion: lower bound of the duration of an arc between two switches
@@ -177,7 +177,7 @@ class Trajectory:
 
         intervals : how many, all alike, or their breakpoints from 0 to 1
         order : points per interval; states of x' = f are polynomials of this degree, continuous
-        points : "radau", "gauss" or "lobatto"; see `splines/gauss_rules.py` for their accuracy
+        points : "radau", "gauss" or "lobatto"; see `splines/quadrature.py` for their accuracy
         duration : seconds, or (shortest, longest) for a free one, of every arc
         arcs : how many such arcs follow each other, each with a duration of its own
         Degree, multiplicity and nodes match by themselves: those of x' = f here, those of a robot (second

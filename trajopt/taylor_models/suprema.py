@@ -19,8 +19,8 @@ from functools import cache
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.splines.adaptive_quadrature import SHARE, largest_errors
 from trajopt.splines.polynomial_bounds import Pieces, upper_bound
+from trajopt.splines.quadrature import SHARE, largest_errors
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.taylor_models.taylor_model import EPS, FOUR_EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel, as_model
 

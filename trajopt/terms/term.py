@@ -1,23 +1,28 @@
-"""Ready terms (`q`, `position("foot")`, `state("altitude")` ...) and terms traced from user functions."""
+"""Ready terms (`q`, `position("foot")`, `state("altitude")` ...) and terms traced from user functions.
+
+Also here: terms whose value and derivatives a user's class computes with NumPy, without tracing.
+
+Also here: objects around the robot that pictures show beside a term: an obstacle, or a target.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base import arguments
 from trajopt.base.arguments import is_whole, short_repr
-from trajopt.base.errors import OptionError, UnknownNameError
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
+from trajopt.graph.graph import NamedBlock, completed
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import described, extra_leaf, own_term, parameter_leaf
 from trajopt.terms.arithmetic import Arithmetic, documented
-from trajopt.terms.scene import Capsule, Target
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
@@ -333,3 +338,84 @@ jerk = Quantity("jerk")
 tau = Quantity("tau")
 motor_torque = Quantity("motor_torque")
 base_wrench = Quantity("base_wrench")
+
+
+@dataclass(frozen=True, eq=False)
+class BlockTerm(Arithmetic):
+    """One output of a user's block; see `block_term`."""
+
+    block: Block
+    output: str
+    name: str
+    unit: str = ""
+
+    @property
+    def quantity(self) -> str:
+        return own_term(self.name)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        for quantity, width in self.block.inputs.items():
+            if width_of(quantity) != width:
+                raise ShapeError(
+                    f"term '{self.name}' takes '{quantity}' with {width} components, "
+                    f"the problem has {width_of(quantity)}: correct the block's inputs"
+                )
+        return (NamedBlock(self.block, outputs={self.output: self.quantity}),)
+
+
+def block_term(block: Any, output: str | None = None, name: str | None = None, unit: str = "") -> BlockTerm:
+    """Make a term of a block y = f(u): an object with inputs, outputs, value, partials, and optionally more.
+
+        inputs, outputs    quantity -> width; inputs are quantities of the problem
+        value(u)           {output: (K, m)} from u[input] (K, width), K nodes at once
+        partials(u)        {(output, input): (K, m, width)}; a pair left out is zero
+        curvature(u, w)    {(input, input'): (K, width, width')}, second derivatives of sum w . y with the
+                           adjoints w {output: (K, m)}, each unordered pair of inputs once;
+                           without it a solve falls back to L-BFGS, and says so
+        pattern(), curvature_pattern()    where derivatives may differ from zero; full when left out
+
+    All of it is checked by differences before the first solve. Raises OptionError for a block that lacks a
+    part, or has several outputs of which none is chosen. `unit` is printed beside its values.
+    """
+    for part in ("inputs", "outputs", "value", "partials"):
+        if not hasattr(block, part):
+            raise OptionError(
+                f"{type(block).__name__} has no `{part}`: a block needs inputs, outputs, value, partials"
+            )
+    names = list(block.outputs)
+    if output is None and len(names) != 1:
+        raise OptionError(
+            f"{type(block).__name__} has the outputs {', '.join(names)}: choose one, output=..."
+        )
+    chosen = names[0] if output is None else output
+    arguments.check_known(f"output of {type(block).__name__}", chosen, names, OptionError)
+    return BlockTerm(completed(block), chosen, name or chosen, arguments.unit(unit, "a block's term"))
+
+
+Place: TypeAlias = tuple[float, float, float]  # m, world axes
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """All points within `radius` of a segment, m; a ball where the segment has no length."""
+
+    start: Place
+    end: Place
+    radius: float
+
+
+@dataclass(frozen=True)
+class Target:
+    """A place that a frame is to reach or to follow."""
+
+    frame: str
+    place: Place
+
+
+def scene_of(term: object) -> Iterator[Capsule | Target]:
+    """The object of a term, or of one that it is made of by arithmetic or as a maximum."""
+    own = getattr(term, "scene", None)
+    if own is not None:
+        yield own
+    for part in getattr(term, "operands", ()):
+        yield from scene_of(part)

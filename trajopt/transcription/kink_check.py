@@ -11,11 +11,10 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning, warn_user
 from trajopt.graph.any_arithmetic import Border
 from trajopt.graph.expression import ExpressionBlock, joined
-from trajopt.graph.kinks import Kink, kink_of
+from trajopt.graph.kinks import Kink, kink_of, sharp_root_of
 from trajopt.graph.protocols.block import SymbolicBlock
 from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantities import entry
-from trajopt.graph.sharp_roots import sharp_root_of
 from trajopt.problem.problem import ProblemData
 from trajopt.terms.nonsmooth import SmoothedTerm, exact_of
 

@@ -23,8 +23,8 @@ from trajopt.graph.protocols.block import Block, Values
 from trajopt.graph.quantities import SPLINE_LEAVES, integrand
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.matrices import entries_of_rows
-from trajopt.splines.control_point_rows import control_point_rows
 from trajopt.splines.node_sets import Neighbours, difference
+from trajopt.splines.polynomial_bounds import control_point_rows
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.linear_equations.linear_rows import Conditions

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.problem.problem import ProblemData
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes

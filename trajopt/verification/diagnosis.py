@@ -55,8 +55,7 @@ from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import MOST_ENTRIES
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.run import create, run_solver, without_checkpoints
-from trajopt.solvers.solver import Solver, WarmStart
-from trajopt.solvers.solver_constants import DEPENDENT, FEASIBILITY
+from trajopt.solvers.solver import DEPENDENT, FEASIBILITY, Solver, WarmStart
 from trajopt.transcription.linear_equations.elimination import combined
 from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_at_motion, unknowns_of_motions
 from trajopt.transcription.nlp import NLP

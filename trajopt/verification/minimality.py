@@ -39,8 +39,7 @@ from trajopt.solvers.optimality.kkt import (
     limit_distances,
     multipliers_of,
 )
-from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.solver_constants import DENSE, DEPENDENT, ROUNDING
+from trajopt.solvers.solver import DENSE, DEPENDENT, ROUNDING, WarmStart
 from trajopt.transcription.nlp import NLP
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.errors import TrajoptError
-from trajopt.base.printable_text import printable
+from trajopt.base.errors import TrajoptError, printable
 from trajopt.base.tolerances import AT_TIMES
 from trajopt.checks.line import Line
 from trajopt.checks.path_equations import EquationResidual

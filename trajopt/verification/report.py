@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arguments import LISTED, list_names
+from trajopt.base.errors import printable
 from trajopt.base.facts import Facts
-from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import AGREEMENT, AT_TIMES, BETWEEN, ESTIMATED, LIMIT_ACCURACY, LOOSEST, OPTIMAL
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.line import Line, worst_of_each

@@ -160,7 +160,7 @@ def progress_of(output: Output) -> Any:
         return "silent"
     if not output.verbose:
         return "auto"
-    from trajopt.solvers.progress import line, solve_title
+    from trajopt.solvers.monitor import line, solve_title
 
     solves = 0
 

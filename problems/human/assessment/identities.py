@@ -16,7 +16,7 @@ from problems.human.assessment.criteria import Criterion
 from problems.human.assessment.whole_body import whole_body
 from problems.human.body.model import GLOBAL
 from problems.human.gait.cycle import gait_cycle, other_end
-from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.quadrature import gauss
 
 if TYPE_CHECKING:
     from trajopt import Solution

@@ -15,9 +15,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from trajopt.base.errors import ProblemError
+from trajopt.base.errors import ProblemError, printable_name
 from trajopt.base.files.atomic_file import write_text
-from trajopt.base.printable_text import printable_name
 
 DIGITS = ".12g"
 

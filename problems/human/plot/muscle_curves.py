@@ -13,7 +13,7 @@ from problems.human.muscles.contact_forces import ContactForces
 from problems.human.muscles.electromyography import Electromyography, correlations
 from problems.human.muscles.muscle_use import MuscleUse
 from trajopt.base.errors import OptionError
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import MARK, SMALL_FONT, as_text, panels, settings
 
 COLUMNS, HEIGHT = 3, 1.35

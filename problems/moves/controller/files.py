@@ -14,9 +14,8 @@ import numpy as np
 
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, printable_name
 from trajopt.base.files.atomic_file import whole_file, write_text
-from trajopt.base.printable_text import printable_name
 from trajopt.base.tolerances import AGREEMENT
 
 NANO = 10**9

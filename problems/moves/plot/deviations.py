@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import settings
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from trajopt.plot.animation import film_writer, stage, write_pictures
 from trajopt.plot.canvas import settings
 from trajopt.plot.scenery import Around, Hull
 from trajopt.plot.snapshots import SPACE, Scene, views
-from trajopt.terms.scene import Capsule
+from trajopt.terms.term import Capsule
 
 DPI = 90
 MOST_FACES = 800  # of a link's mesh

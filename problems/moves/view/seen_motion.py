@@ -24,8 +24,7 @@ from trajopt.plot.curve_panels import starts_of
 from trajopt.plot.scenery import scenery
 from trajopt.problem.systems.robot_on_path import JOINTS, RobotOnPath
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.terms.scene import Capsule
-from trajopt.terms.term import Quantity
+from trajopt.terms.term import Capsule, Quantity
 
 State = tuple[Array, Array]  # q (k, n), and shares of limits (k, n)
 Pictures = Callable[[float], Array]  # duration -> times of pictures, s

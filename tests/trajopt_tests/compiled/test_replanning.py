@@ -9,7 +9,7 @@ from benchmarks.solvers import mpc
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import TOLERANCE, WORST, next_step
-from trajopt.solvers.newton.real_time import RealTimeIteration
+from trajopt.solvers.newton.newton import RealTimeIteration
 from trajopt.solvers.solver import Run, Status
 
 PERIOD = mpc.HORIZON / mpc.INTERVALS

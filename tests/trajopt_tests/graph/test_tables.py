@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.graph.tables import continued_tables
+from trajopt.graph.any_arithmetic import continued_tables
 from trajopt.graph.trace import trace
 
 GRID, HEIGHTS = np.linspace(-1.0, 2.0, 7), np.linspace(0.0, 3.0, 6)

@@ -16,7 +16,7 @@ import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.plot.scenery import surface
 from trajopt.solution.records import MeshSolve, StartSolves, StartTable
-from trajopt.terms.scene import Capsule
+from trajopt.terms.term import Capsule
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hand_written import PointMasses
 
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.splines.instants import Instants, node_set
+from trajopt.splines.node_sets import Instants, node_set
 
 TIMES = [0.0, 0.3, 0.5, 0.9, 1.0]
 VALUES = np.array([1.1, 0.8, 0.55, 0.45, 0.35])

@@ -7,7 +7,7 @@ import numpy as np
 from trajopt.plot.scenery import Hull
 from trajopt.plot.snapshots import Scene
 from trajopt.report.motion_section import turning_plot
-from trajopt.terms.scene import Capsule, Target
+from trajopt.terms.term import Capsule, Target
 
 
 def test_solids_obstacles_and_targets_are_drawn():

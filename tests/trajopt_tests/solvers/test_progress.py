@@ -14,7 +14,7 @@ from small_nlps import hs071, rosenbrock
 import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.progress import Progress, in_notebook
+from trajopt.solvers.monitor import Progress, in_notebook
 from trajopt.solvers.solver import Iteration, Run
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from trajopt.splines import adaptive_quadrature
-from trajopt.splines.adaptive_quadrature import adaptive_integral
+from trajopt.splines import quadrature
+from trajopt.splines.quadrature import adaptive_integral
 
 SHARP, ZERO = (1e-5, 1e-3), np.zeros(1)
 
@@ -65,7 +65,7 @@ def test_the_first_time_at_which_a_component_is_not_finite_is_told():
 
 
 def test_where_the_times_run_out_the_estimated_error_says_so(monkeypatch):
-    monkeypatch.setattr(adaptive_quadrature, "MOST_TIMES", 6000)
+    monkeypatch.setattr(quadrature, "MOST_TIMES", 6000)
     found = integral(lambda t: np.abs(np.sin(700.0 * np.pi * t)))
     assert abs(found.value[0] - 2.0 / np.pi) <= found.error[0]
     assert found.error[0] > SHARP[0] * found.size[0]

@@ -7,8 +7,7 @@ from tiers import every
 import trajopt
 from tests.support.hand_written import PointMasses
 from trajopt.base.errors import OptionError
-from trajopt.splines.control_point_rows import control_point_rows
-from trajopt.splines.polynomial_bounds import pieces_of
+from trajopt.splines.polynomial_bounds import control_point_rows, pieces_of
 
 
 def moved(degree, quantity, bound, multiplicity=1, nodes_per_span=5, hold="hull", intervals=6):

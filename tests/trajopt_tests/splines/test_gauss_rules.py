@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trajopt.splines.gauss_rules import gauss, gauss_lobatto
+from trajopt.splines.quadrature import gauss, gauss_lobatto
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 7])

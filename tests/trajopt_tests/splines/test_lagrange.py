@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.splines.gauss_rules import lagrange_polynomials
+from trajopt.splines.quadrature import lagrange_polynomials
 
 
 def test_each_polynomial_is_one_at_its_own_node_and_zero_at_the_others():

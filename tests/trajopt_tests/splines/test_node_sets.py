@@ -6,8 +6,7 @@ import pytest
 import trajopt
 from trajopt import Arc, ArcNodes, Neighbours, SplineBasis, Trajectory
 from trajopt.base.errors import OptionError
-from trajopt.splines.instants import node_set
-from trajopt.splines.node_sets import END, PATH, START
+from trajopt.splines.node_sets import END, PATH, START, node_set
 
 TWO_ARCS = Trajectory((Arc(SplineBasis.uniform(2, 3)), Arc(SplineBasis.uniform(4, 3), nodes_per_span=3)))
 

@@ -8,7 +8,7 @@ import trajopt
 from trajopt import Arc, SplineBasis, Trajectory
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.curve import Curve
-from trajopt.splines.instants import node_set
+from trajopt.splines.node_sets import node_set
 
 
 def test_smooth_spans_share_their_end_and_jumping_ones_do_not():

@@ -33,7 +33,7 @@ from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY, times_
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
-from trajopt.solvers.solver_constants import FEASIBILITY
+from trajopt.solvers.solver import FEASIBILITY
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe

@@ -8,7 +8,7 @@ from trajopt.certified.search_settings import SearchSettings
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.newton.square_newton import SquareNewton
+from trajopt.solvers.newton.damped_newton import SquareNewton
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import Run, StartKind, Status
 

@@ -40,7 +40,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.splines.basis import BORDER_SIDE
-from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.quadrature import gauss
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.graph.protocols.dynamics import ForwardDynamics
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 
 CONVERGED_GAP = 1e-8  # of every component of F
 STEP = ROUNDING**0.5  # of a duration, for central differences of the end state

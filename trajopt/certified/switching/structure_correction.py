@@ -36,7 +36,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.curve import Curve
-from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.quadrature import gauss
 
 
 def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradiction, ...]:

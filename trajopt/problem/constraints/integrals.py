@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem.term_checks import no_term
-from trajopt.splines.instants import Over, node_set
-from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set
 
 
 @dataclass(frozen=True)

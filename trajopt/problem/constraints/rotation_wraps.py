@@ -29,7 +29,7 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.graph.trace import NodeSymbols
-    from trajopt.terms.vectors import Vector
+    from trajopt.terms.arithmetic import Vector
 
 SAMPLES = 17  # of the guess in every arc
 FURTHEST = 6.0  # rad from the centre that one arc holds: the chart is singular at 2 pi

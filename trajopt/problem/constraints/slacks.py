@@ -23,8 +23,18 @@ from trajopt.problem.input_checks import bounds_or_value
 from trajopt.problem.term_checks import label_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
-from trajopt.terms.nonsmooth import SMALLEST, Kinked, Maximum, Norm, Slacked, SlackedNorm, has_kinks
-from trajopt.terms.smooth_forms import multiple_of_norm, selections, with_slacks
+from trajopt.terms.nonsmooth import (
+    SMALLEST,
+    Kinked,
+    Maximum,
+    Norm,
+    Slacked,
+    SlackedNorm,
+    has_kinks,
+    multiple_of_norm,
+    selections,
+    with_slacks,
+)
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols.term import Term

@@ -31,8 +31,8 @@ from trajopt.graph.protocols.dynamics import CarriedFrames
 from trajopt.graph.quantities import AXIS_NAMES
 from trajopt.problem.contacts.contact import basis_about
 from trajopt.problem.contacts.contact_arguments import checked_arc, link_of
+from trajopt.terms.arithmetic import cross, difference_of, dot, sines_of_turn, turned, turned_back
 from trajopt.terms.term import ExpressionTerm
-from trajopt.terms.vectors import cross, difference_of, dot, sines_of_turn, turned, turned_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable

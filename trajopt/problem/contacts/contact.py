@@ -27,8 +27,8 @@ from trajopt.base.errors import OptionError
 from trajopt.graph.quantities import AXIS_NAMES
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.solids import Box, Plane
+from trajopt.terms.arithmetic import AXES, cross, difference_of, dot, total, turned, turned_back
 from trajopt.terms.term import ExpressionTerm
-from trajopt.terms.vectors import AXES, cross, difference_of, dot, total, turned, turned_back
 
 if TYPE_CHECKING:
     from trajopt.graph.trace import NodeSymbols

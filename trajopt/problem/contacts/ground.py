@@ -13,7 +13,7 @@ from trajopt.base.arguments import finite_numbers, number, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.expression import gradient_at
-from trajopt.terms.vectors import cross, normalized
+from trajopt.terms.arithmetic import cross, normalized
 
 Point = Any  # (3,) casadi symbols or numbers
 # Which world axes the ground calls x, y and z.

@@ -23,9 +23,8 @@ from trajopt.graph.graph import NamedBlock
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import own_term
 from trajopt.problem.contacts.contact import Contact
-from trajopt.terms.arithmetic import Arithmetic
+from trajopt.terms.arithmetic import Arithmetic, total
 from trajopt.terms.term import ExpressionTerm
-from trajopt.terms.vectors import total
 
 if TYPE_CHECKING:
     from trajopt.graph.trace import NodeSymbols

@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arguments import check_count, check_known, check_positive, list_names, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.gauss_rules import RuleName
+from trajopt.splines.quadrature import RuleName
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:

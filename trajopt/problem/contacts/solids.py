@@ -19,8 +19,8 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.contacts.ground import check_region
+from trajopt.terms.arithmetic import difference_of, dot
 from trajopt.terms.term import ExpressionTerm
-from trajopt.terms.vectors import difference_of, dot
 
 Triple = tuple[float, float, float]
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

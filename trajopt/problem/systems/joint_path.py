@@ -27,8 +27,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.quantities import SPLINE_LEAVES
-from trajopt.solvers.solver_constants import ROUNDING
-from trajopt.terms.smooth_forms import MOST_PIECES
+from trajopt.solvers.solver import ROUNDING
+from trajopt.terms.nonsmooth import MOST_PIECES
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,7 @@ from trajopt.problem.systems.state_equations import (
     derivatives_of,
     limits_of,
 )
-from trajopt.terms.block_term import block_term
-from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.term import ExpressionTerm, block_term
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression

@@ -4,6 +4,8 @@ Barrier problem, filter, inertia correction and the scaling of errors are IPOPT'
 Program. 106, 2006). Slacks and multipliers are eliminated, so that the matrix of a step has the size of the
 unknowns, whose rows couple what is near in time: with a hundred unknowns and ten times as many limits most of
 IPOPT's time goes into the rest.
+
+Also here: one run of the interior-point method: its start, its steps and how it ends.
 """
 
 from __future__ import annotations
@@ -12,11 +14,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.solvers.interior.run import InteriorPointRun
+from trajopt.solvers.interior.line_search import BarrierRule, LineSearch, centred
+from trajopt.solvers.interior.newton_step import CondensedSystem, Direction, NewtonStep, Residuals, Shifts
+from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.run import SolverSettings, continued
-from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.solver_constants import FEASIBILITY
+from trajopt.solvers.solver import (
+    FEASIBILITY,
+    FURTHER_ROWS,
+    LITTLE,
+    WARM_BARRIER,
+    WARM_PUSH,
+    Program,
+    Result,
+    Run,
+    StartKind,
+    Status,
+    WarmStart,
+)
 
 LARGEST_DENSE = 1500  # unknowns of a program whose order in time is not known: its band is a full matrix
 
@@ -98,3 +115,155 @@ def _is_made_for(nlp: Program) -> bool:
     equations = np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
     ordered = getattr(nlp, "unknown_spans", None) is not None
     return bool(nlp.has_hessian and equations < free and (ordered or free <= LARGEST_DENSE))
+
+
+LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
+FARTHEST = 1e10  # kappa_Sigma: between z t / mu and its inverse
+WRONG = 1e-4  # of the steepest slope: a gradient of the Lagrangian that no optimum has
+MOST_STEPS = 150  # robots on feet take up to 100, others 30
+PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
+
+
+class InteriorPointRun:
+    """The iterates of one solve."""
+
+    def __init__(self, monitor: Monitor, tol: float, start_kind: StartKind | None = None) -> None:
+        self.monitor, self.tol = monitor, tol
+        self.lacks_rows = start_kind is StartKind.SAME_MOTION
+        self.program, self.shifts = SlackProgram(monitor), Shifts()
+        self.entries: list[tuple[float, float]] = []
+        self.first = 0.0  # violation where the filter begins
+        self.length = np.nan  # largest change of an unknown in the last step
+
+    def result(self, most: int) -> Result:
+        """The optimum, or the best iterate; STEP_TOO_SMALL where it gets stuck or takes too many steps.
+
+        After an optimum to a tolerance that is coarse, a few more steps make the rows hold better than that:
+        rows of large slopes are scaled by these, and curves would not meet to what reports ask for.
+        """
+        monitor, number, optimum, before = self.monitor, 0, None, np.inf
+        little = max(LITTLE * self.tol, SolverSettings.tol)
+        try:
+            at, rule = self._start()
+            while True:
+                residuals, answer = Residuals(self.program, at), self.program.answer(at)
+                goes_on = monitor.iterate(
+                    number, answer, at.point.rows, at.point.f, residuals.dual, self.length
+                )
+                # Multipliers that grow without limit divide the error away: without them it counts, too.
+                steepest = max(1.0, float(np.abs(at.slopes.g).max(initial=0.0)))
+                allowed = WRONG * steepest if FEASIBILITY * residuals.dual_scale < 1.0 else self.tol
+                if residuals.error() <= self.tol and residuals.dual <= allowed:
+                    optimum = answer
+                if optimum is not None:
+                    if residuals.violation <= little or residuals.violation > 0.5 * before:
+                        break
+                    before = residuals.violation
+                if not goes_on or number in (most, MOST_STEPS):
+                    break
+                stepped = self._step(at, residuals, rule)
+                if stepped is None:
+                    if residuals.error() <= FEASIBILITY and is_optimal_to_rounding(
+                        monitor.nlp, answer, self.tol
+                    ):
+                        return monitor.result(Status.CONVERGED, answer, number, "")
+                    break
+                at, number = stepped, number + 1
+        except Refusal:
+            pass  # the monitor knows why
+        if optimum is not None:
+            return monitor.result(Status.CONVERGED, optimum, number, "")
+        status = Status.ITERATION_LIMIT if number == most else Status.STEP_TOO_SMALL
+        return monitor.result(status, None, number, "")
+
+    def _start(self) -> tuple[Iterate, BarrierRule]:
+        """The start, moved off limits, with multipliers and the rule of its barrier parameter."""
+        program, start = self.program, self.monitor.start
+        warm = (FURTHER_ROWS, FURTHER_ROWS) if self.lacks_rows else (WARM_PUSH, WARM_BARRIER)
+        push, barrier = warm if start.has_multipliers else (PUSH, 0.0)
+        x, count = start.y[program.free], program.rows.size
+        s = program.inside(np.concatenate([np.zeros(count), x[program.bounded]]), push)
+        x[program.bounded] = s[count:]
+        s[:count] = self.monitor.rows(program.whole(x))[program.rows]
+        point = program.point(x, program.inside(s, push))
+        slopes = program.slopes(x)
+        if start.has_multipliers:
+            multipliers = self._known(start, push)
+        else:
+            multipliers = self._estimate(slopes)
+            barrier = float(point.t.mean()) if point.t.size else 0.0
+        rule = BarrierRule(barrier, self.tol, is_free=not start.has_multipliers)
+        return Iterate(point, slopes, multipliers), rule
+
+    def _known(self, start: WarmStart, least: float) -> Multipliers:
+        program = self.program
+        rows, low, high = multipliers_of(program.nlp, start)
+        own = program.free[program.bounded]
+        y = np.concatenate([rows[program.rows], (high - low)[own], rows[program.equations]])
+        return Multipliers(y, np.maximum(-program.sign * y[program.side], least))
+
+    def _estimate(self, slopes: Slopes) -> Multipliers:
+        """z = 1, and those of the equations by least squares."""
+        program, count = self.program, self.program.slack_count
+        z = np.ones(program.side.size)
+        y = np.zeros(program.layout.row_count)
+        y[:count] = -program.by_slack(program.sign * z)
+        if not program.equations.size:
+            return Multipliers(y, z)
+        layout, flexibility, right = program.layout, np.zeros(y.size), -y
+        flexibility[:count] = 1.0
+        right[count:] = 0.0
+        none = np.zeros(layout.H_rows.size)
+        system = CondensedSystem(layout, none, slopes.values, flexibility, Shifts(), least=1.0)
+        estimate = system.solve(-slopes.g, right)[1]
+        usable = np.abs(estimate).max(initial=0.0) <= LARGEST_ESTIMATE
+        return Multipliers(estimate if usable else y, z)
+
+    def _step(self, at: Iterate, residuals: Residuals, rule: BarrierRule) -> Iterate | None:
+        """The next iterate; None where no step is acceptable."""
+        rule.observe(residuals)
+        newton = NewtonStep(self.program, at, rule.barrier, self.shifts)
+        if newton.system.shift is None:
+            return None
+        if rule.is_free and at.point.t.size:
+            target, found = rule.corrected(newton, residuals), None
+            if target is not None:
+                found = self._searched(newton, rule, *centred(newton, target, rule.barrier))
+            found = found or self._searched(newton, rule, rule.barrier)
+            if found is not None:
+                return found
+            rule.hold(residuals)
+        return self._searched(newton, rule, rule.barrier)
+
+    def _searched(
+        self,
+        newton: NewtonStep,
+        rule: BarrierRule,
+        target: np.ndarray | float,
+        step: Direction | None = None,
+    ) -> Iterate | None:
+        """The next iterate on the way to z t = target, None where the line search finds none.
+
+        step : the direction there, where it is known
+        """
+        if rule.is_new:
+            self.entries, self.first, rule.is_new = [], newton.at.point.violation, False
+        search = LineSearch(newton, rule.barrier, self.entries, self.first)
+        step = newton.direction(target) if step is None else step
+        found = search.found(step, target)
+        if found is None:
+            return None
+        point, length = found
+        if not search.descends(length):
+            self.entries.append(search.entry)
+        self.length = float(np.abs(point.x - newton.at.point.x).max())
+        return self._moved(newton, rule.barrier, step, point, length)
+
+    def _moved(
+        self, newton: NewtonStep, barrier: float, step: Direction, point: Point, length: float
+    ) -> Iterate:
+        """The iterate at an accepted point: y goes with the unknowns, z as far as it stays positive."""
+        y, z = newton.at.multipliers
+        z, around = z + newton.lengths(step)[1] * step.dz, barrier / point.t
+        multipliers = Multipliers(y + length * (step.y - y), np.clip(z, around / FARTHEST, around * FARTHEST))
+        return Iterate(point, self.program.slopes(point.x), multipliers)

@@ -1,24 +1,170 @@
-"""The directions of one iterate: all of them share one factorized matrix."""
+"""The linear system of a step, condensed to one positive definite band of the unknowns with an arrow.
+
+With S the diagonal of z / t summed by slack, infinite for equations, r = G - s and b = sum of sign mu / t,
+Newton's method on
+
+    grad f + G' y = 0,    y = -sum of sign z,    z t = mu,    G = s
+
+has ds = G' dx + r, y + dy = S ds - b, and
+
+    [H  G'  ] [dx   ]     [grad f     ]
+    [G -1/S ] [y_new] = - [r - b / S  ].
+
+With 1 / S + gamma in place of 1 / S, rows are eliminated with the stiffness D = 1 / (1 / S + gamma), and
+
+    (H + G' D G) dx = -grad f - G' D (r - b / S),    y_new = D (G dx + r - b / S).
+
+Its matrix is positive definite exactly where the one above, with gamma, has n positive eigenvalues and one
+negative one for every row (Haynsworth, Linear Algebra Appl. 1, 1968, 73): then Cholesky's factorization
+succeeds. Else a multiple of the identity is added to H; Wachter and Biegler, Math. Program. 106 (2006),
+section 3.1. The solution is refined to that without gamma.
+
+Also here: the directions of one iterate: all of them share one factorized matrix.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
 
-from trajopt.solvers.interior.band_kernels import newton_direction
-from trajopt.solvers.interior.condensed_system import (
-    DOUBTFUL,
-    EXACT,
-    MOST_APPLICATIONS,
-    CondensedSystem,
-    Shifts,
-    depend_on_each_other,
+from trajopt.solvers.interior.band_kernels import (
+    add_products,
+    edge_inverse,
+    forward_columns,
+    newton_direction,
+    refined_solution,
 )
-from trajopt.solvers.interior.slack_program import Iterate, SlackProgram
+from trajopt.solvers.interior.slack_program import Iterate, NewtonLayout, SlackProgram
 from trajopt.solvers.optimality.kkt import kkt_scale, largest
-from trajopt.solvers.solver import LEAST_BARRIER
-from trajopt.solvers.solver_constants import DEPENDENT, SHARE
+from trajopt.solvers.solver import (
+    DEPENDENT,
+    ENDLESS,
+    FEASIBILITY,
+    GROWTH,
+    LEAST_BARRIER,
+    LITTLE_GROWTH,
+    ROUNDING,
+    SHARE,
+)
+
+FASTER = 100.0  # growth of the first shift; later ones grow by 8 and are a third of the last at first
+SOFTENING = 1e-8  # gamma: no row is stiffer than its inverse
+FLOOR = 1e-10  # of the diagonal of H
+EXACT, MOST_APPLICATIONS = 1e-12, 14  # residual of the refinement, of the right-hand side
+DOUBTFUL = 1e-9  # residual above which equations may depend on each other
+DEPENDENT_PIVOT = 5e-15  # of a row's length squared: rounding leaves 1e-15, 5e-14 is left of independent ones
+
+
+@dataclass
+class Shifts:
+    """Amounts that were last added to H, and whether equations depend on each other, None: not tested yet."""
+
+    last: float = 0.0
+    dependent: bool | None = None
+
+    def after(self, shift: float) -> float:
+        """The shift that follows one which did not help, 0 at first."""
+        if not shift:
+            return self.last / LITTLE_GROWTH if self.last else FEASIBILITY
+        return shift * (GROWTH if self.last else FASTER)
+
+
+class CondensedSystem:
+    """The factorized matrix; `shift` is what was added to H, None where no shift helped.
+
+    H : entries of the lower triangle, as the layout has them
+    values : entries of G, as the layout has them
+    flexibility : 1 / S of the rows, 0 of equations
+    least : added to the diagonal of H in any case
+    """
+
+    def __init__(
+        self,
+        layout: NewtonLayout,
+        H: np.ndarray,
+        values: np.ndarray,
+        flexibility: np.ndarray,
+        shifts: Shifts,
+        least: float = 0.0,
+    ) -> None:
+        self.layout, self.H, self.values = layout, H, values
+        self.flexibility = flexibility
+        self.D = np.where(layout.is_far, 0.0, 1.0 / (flexibility + SOFTENING))
+        flat = np.bincount(layout.H_places, H, minlength=layout.bands.size).astype(float, copy=False)
+        flat[layout.far_places] = values[layout.far_entries]
+        band, arrow, corner = layout.arrays(flat)
+        add_products(*layout.row_arrays, values, layout.near, self.D, band, arrow, corner)
+        self.shift = self._factorized(band, arrow, corner, shifts, least)
+
+    def _factorized(
+        self, band: np.ndarray, arrow: np.ndarray, corner: np.ndarray, shifts: Shifts, shift: float
+    ) -> float | None:
+        """The first shift, from this one on, with which the matrix has its factors; None where none helps."""
+        first = shift
+        while not self._fits(band, arrow, corner, shift + FLOOR):
+            shift = shifts.after(shift)
+            if shift > ENDLESS:
+                return None
+        if shift > first:
+            shifts.last = shift
+        return shift
+
+    def _fits(self, band: np.ndarray, arrow: np.ndarray, corner: np.ndarray, shift: float) -> bool:
+        """True if the matrix is positive definite; keeps its factors."""
+        layout, own = self.layout, band.copy()
+        own[:, 0] += shift
+        if len(own):
+            own, failed = lapack.dpbtrf(own.T, lower=1, overwrite_ab=1)
+            own = own.T
+            if failed:
+                return False
+        self._band, self._arrow, self._inverse = own, arrow.copy(), corner
+        if not layout.edge:
+            return True
+        forward_columns(own, self._arrow)
+        softened = self.flexibility[layout.far] + SOFTENING
+        fits, self._inverse = edge_inverse(self._arrow, corner, layout.bands.arrow, shift, softened)
+        return bool(fits)
+
+    @property
+    def factors(self) -> tuple[Any, ...]:
+        """The matrix and its factors, as `refined_solution` takes them."""
+        layout = self.layout
+        return (
+            *layout.row_arrays,
+            self.values,
+            layout.far,
+            self.D,
+            self.flexibility,
+            layout.H_rows,
+            layout.H_columns,
+            self.H,
+            self.shift or 0.0,
+            self._band,
+            self._arrow,
+            self._inverse,
+        )
+
+    def solve(self, of_unknowns: np.ndarray, of_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(dx, y) for right-hand sides (n,) and (rows,)."""
+        dx, y, _, _ = refined_solution(*self.factors, of_unknowns, of_rows, EXACT, MOST_APPLICATIONS)
+        return dx, y
+
+
+def depend_on_each_other(layout: NewtonLayout, values: np.ndarray, first: int) -> bool:
+    """True if the rows of G from `first` on are dependent to rounding, by pivots of G G' in their order."""
+    begin = layout.starts[first]
+    starts = layout.starts[first:] - begin
+    data = values[begin:].copy()
+    C = sparse.csr_array((data, layout.columns[begin:], starts), shape=(starts.size - 1, layout.n))
+    lengths = np.sqrt((C * C).sum(axis=1))
+    C = sparse.diags_array(1.0 / np.maximum(lengths, ROUNDING)) @ C
+    factor, failed = lapack.dpotrf((C @ C.T).toarray(), lower=1)
+    return bool(failed) or float((np.diagonal(factor) ** 2).min(initial=1.0)) < DEPENDENT_PIVOT
 
 
 class Residuals:

@@ -16,6 +16,9 @@ Each change of the active set changes the factors, by one row and column, of
     K = [H  A_W'; A_W  0]      H (n, n), A_W the rows of the active constraints
 
 The first K is factorized, dense or sparse, and the Schur complement holds what changed since then.
+
+Also here: the damping of Newton's steps by a multiple of the identity, changed by how well a step keeps its
+promise, as Levenberg and Marquardt do: Nocedal and Wright, Numerical Optimization (2006), section 10.3.
 """
 
 from __future__ import annotations
@@ -28,9 +31,16 @@ import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.matrices import Triplets, row_lengths, scattered
-from trajopt.solvers.newton.damping import POOR
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
-from trajopt.solvers.solver_constants import DEPENDENT, FLAT, ROUNDING
+from trajopt.solvers.solver import (
+    DEPENDENT,
+    FEASIBILITY,
+    FLAT,
+    GROWTH,
+    LITTLE_GROWTH,
+    REGULARIZATION,
+    ROUNDING,
+)
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
@@ -380,3 +390,32 @@ class DenseKkt:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         return self._inverse @ right
+
+
+# Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken,
+# after fair ones the next is as long, after good ones longer.
+POOR, FAIR, GOOD = 0.1, 0.3, 0.75
+
+
+class Damping:
+    """The amount of damping, relative to the entries that it is added to; none is `ROUNDING`."""
+
+    def __init__(self) -> None:
+        self.amount = FEASIBILITY
+
+    @property
+    def is_hopeless(self) -> bool:
+        """True if a step is so short by now that none will be good."""
+        return FLAT * self.amount > 1.0
+
+    def increase(self, factor: float = GROWTH) -> None:
+        self.amount = max(factor * self.amount, REGULARIZATION)
+
+    def follow(self, decrease: float, promised: float) -> None:
+        """Change it after a step that was taken, by its decrease and the one that was promised."""
+        if decrease > GOOD * promised:
+            self.amount /= GROWTH
+            if self.amount < REGULARIZATION:
+                self.amount = ROUNDING
+        elif decrease < FAIR * promised:
+            self.increase(LITTLE_GROWTH)

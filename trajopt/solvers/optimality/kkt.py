@@ -43,8 +43,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.solvers.matrices import sparse_jacobian
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
-from trajopt.solvers.solver import Program, Result, Status, WarmStart
-from trajopt.solvers.solver_constants import FEASIBILITY, LITTLE, ROUNDING, SUM_ROUNDING
+from trajopt.solvers.solver import (
+    FEASIBILITY,
+    LITTLE,
+    ROUNDING,
+    SUM_ROUNDING,
+    Program,
+    Result,
+    Status,
+    WarmStart,
+)
 
 _S_MAX = 100.0
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from trajopt.solvers.matrices import dense_jacobian, scattered
 from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_residuals, multipliers_of
-from trajopt.solvers.solver import Program, WarmStart
-from trajopt.solvers.solver_constants import FEASIBILITY
+from trajopt.solvers.solver import FEASIBILITY, Program, WarmStart
 
 
 def least_squares_multipliers(

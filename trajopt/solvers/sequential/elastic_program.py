@@ -24,7 +24,7 @@ from trajopt.solvers.interior.newton_step import longest
 from trajopt.solvers.interior.slack_program import finite_limits
 from trajopt.solvers.matrices import scattered
 from trajopt.solvers.sequential.row_windows import RowWindows, row_windows
-from trajopt.solvers.solver_constants import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
+from trajopt.solvers.solver import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
 
 MISS = 1e-3  # of every limit at the beginning, at least; of the penalty, the least multiplier there
 FIRST = 0.1  # of the box: its sides' distance from the beginning; of it, first barrier parameter

@@ -28,6 +28,7 @@ from trajopt.solvers.run import (
     takes_hessian,
 )
 from trajopt.solvers.solver import (
+    RANKED,
     Iteration,
     Program,
     ProgramValue,
@@ -38,7 +39,6 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
-from trajopt.solvers.solver_constants import RANKED
 from trajopt.solvers.wrappers.least_violation import least_violation
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter

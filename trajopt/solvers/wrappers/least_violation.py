@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from trajopt.solvers.matrices import sparse_jacobian
-from trajopt.solvers.newton.damping import POOR, Damping
+from trajopt.solvers.newton.quadratic_program import POOR, Damping
 from trajopt.solvers.optimality.kkt import side_violations
-from trajopt.solvers.solver import Program
-from trajopt.solvers.solver_constants import LITTLE, MOST_STEPS
+from trajopt.solvers.solver import LITTLE, MOST_STEPS, Program
 
 EQUALITY_WEIGHT = 100.0
 LOOK_BACK = 5  # iterations

@@ -29,7 +29,7 @@ from trajopt.base.content_cache import cached_if_small
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers.matrices import matrix_of_parts
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding

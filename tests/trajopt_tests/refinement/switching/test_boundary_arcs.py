@@ -19,7 +19,7 @@ from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
 from trajopt.certified.switching.shooting import switching_times
 from trajopt.solution.journal import solve_once
-from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.quadrature import gauss
 
 RADIUS, LEAST, ANGLE = 0.6, 0.3, 2.0  # m, m, rad: of the turning arm
 PATIENT = trajopt.Certified(time_limit=300.0)

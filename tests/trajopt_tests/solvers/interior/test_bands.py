@@ -9,7 +9,7 @@ from tiers import fast_first
 
 from problems import catalogue
 from trajopt.solution.answers import program_of
-from trajopt.solvers.interior import run as interior_run
+from trajopt.solvers.interior import interior_point as interior_run
 from trajopt.solvers.interior.bands import bands_of
 from trajopt.solvers.interior.interior_point import InteriorPoint
 from trajopt.solvers.interior.slack_program import SlackProgram

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from small_nlps import INF, quadratic_with_rows
 
-from trajopt.solvers.interior.condensed_system import CondensedSystem, Shifts
-from trajopt.solvers.interior.newton_step import NewtonStep, Residuals, longest
+from trajopt.solvers.interior.newton_step import CondensedSystem, NewtonStep, Residuals, Shifts, longest
 from trajopt.solvers.interior.slack_program import Iterate, Multipliers, SlackProgram
 from trajopt.solvers.monitor import Monitor
 

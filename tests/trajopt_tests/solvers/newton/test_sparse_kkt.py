@@ -7,8 +7,7 @@ from tiers import fast_first
 
 from trajopt.solvers.matrices import Triplets
 from trajopt.solvers.newton import ldl_kernels
-from trajopt.solvers.newton.pivot_order import PivotOrder, paired
-from trajopt.solvers.newton.sparse_kkt import MOST_PATTERNS, SparseKkt
+from trajopt.solvers.newton.sparse_kkt import MOST_PATTERNS, PivotOrder, SparseKkt, paired
 
 SHIFT = 1e-8  # of the largest entry of H, on its diagonal: what the minimum of a program is asked with
 
