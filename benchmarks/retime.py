@@ -133,7 +133,7 @@ def largest_excess(motion: moves.SmoothMotion, rate: float) -> float:
     """Relative to the limits, at so many Hz."""
     times = np.arange(0.0, motion.duration, 1.0 / rate)
     parts = np.array_split(times, -(-len(times) // TOGETHER))
-    return max(float(each.max()) for part in parts for each in motion.excess_at(part).values())
+    return max(float(each.max()) for part in parts for each in motion.excess_at(part, motion.limits).values())
 
 
 def with_jerk(model: Any, waypoints: np.ndarray, size: Size) -> str:

@@ -14,6 +14,7 @@ from problems.moves.certificate import MotionCertificate as MotionCertificate
 from problems.moves.controller.hand_over import hand_over as hand_over
 from problems.moves.controller.points import HandOver as HandOver
 from problems.moves.motion import Motion as Motion
+from problems.moves.motion_limits import over_segments as over_segments
 from problems.moves.mujoco_replay import Replay as Replay
 from problems.moves.mujoco_replay import replay as replay
 from problems.moves.retimed_motion import RetimedMotion as RetimedMotion

@@ -84,19 +84,21 @@ class Motion(ABC):
 
     def sampled_limits(self, t: Array) -> list[LimitLine]:
         """The largest excess at times (k,) of every kind of limit that there is."""
-        limits, own = self.limits, self.model.limits
-        values = {
-            "position": (self.q, own.q_lower, own.q_upper),
-            "speed": (self.v, -limits.velocity, limits.velocity),
-            "acceleration": (self.a, -limits.acceleration, limits.acceleration),
-            "jerk": (self.jerk, -limits.jerk, limits.jerk),
-            "torque": (self.tau, limits.torque_lower, limits.torque_upper),
-        }
+        curves = {"position": self.q, "speed": self.v, "acceleration": self.a}
+        curves |= {"jerk": self.jerk, "torque": self.tau}
         return [
-            worst_line(name, self.joint_names, relative_excess(curve(t), lower, upper), t)
-            for name, (curve, lower, upper) in values.items()
-            if np.any(np.isfinite([lower, upper]))
+            worst_line(name, self.joint_names, relative_excess(curves[name](t), *ends), t)
+            for name, ends in self.limits_at(t).by_name(self.positions).items()
         ]
+
+    @property
+    def positions(self) -> tuple[Array, Array]:
+        """Lower and upper limits of the joints, (n,) rad or m."""
+        return self.model.limits.q_lower, self.model.limits.q_upper
+
+    def limits_at(self, t: Any) -> MotionLimits:
+        """The limits at times (...,), see `MotionLimits.at`."""
+        return self.limits
 
     def sample(self, rate: float) -> Samples:
         """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow".

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from problems.moves.limit_excess import limit_size
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.spline_path import SplinePath
 from trajopt.base.arrays import Array
@@ -52,7 +53,7 @@ class SegmentQuantity:
         y, x, constant = self.y[:, kept], self.x[:, kept], self.constant[:, kept]
         found = []
         for sign, limit in ((1.0, self.upper), (-1.0, self.lower)):
-            limited = np.all(np.isfinite(limit), axis=(0, 1))
+            limited = np.any(np.isfinite(limit), axis=(0, 1))
             gamma = sign * (limit[..., limited] - constant[..., limited])
             row = np.stack([sign * y[..., limited], sign * x[..., limited], gamma], axis=-1)
             found.append(row.reshape(len(row), -1, 3))
@@ -68,6 +69,10 @@ class SegmentQuantity:
         value = terms[0] + terms[1] + terms[2]
         error = ROUNDING * (abs(terms[0]) + abs(terms[1]) + abs(terms[2]))
         return (np.maximum(value - self.upper, self.lower - value) + error).max(axis=1)
+
+    def relative_excess(self, speeds: Array) -> Array:
+        """The same relative to `limit_size`."""
+        return self.excess(speeds) / limit_size(self.lower, self.upper)[:, 0]
 
     def slack(self) -> Array:
         """The least distance of the constants from the limits, (segments, n): what standing still leaves."""
@@ -85,7 +90,7 @@ def squared_speed_on(path: SplinePath, grid: Array, limits: MotionLimits) -> Seg
     square = _product(slope, slope)
     zero = np.zeros((len(square), square.shape[1] + 1, square.shape[2]))
     y, x = _times_linear(square)
-    bound = limits.velocity[None, None] ** 2
+    bound = limits_on(grid, limits).velocity ** 2
     return SegmentQuantity(y, x, zero, np.full_like(bound, -np.inf), bound)
 
 
@@ -93,7 +98,7 @@ def acceleration_on(path: SplinePath, grid: Array, limits: MotionLimits) -> Segm
     """|p' s'' + p'' x| <= acceleration."""
     slope = path.bernstein(grid, 1)
     y, x = _of_motion(slope, path.bernstein(grid, 2), grid)
-    bound = limits.acceleration[None, None]
+    bound = limits_on(grid, limits).acceleration
     return SegmentQuantity(y, x, np.zeros_like(y), -bound, bound)
 
 
@@ -114,9 +119,10 @@ def torque_on(model: RigidBodyModel, path: SplinePath, grid: Array, limits: Moti
     y, x = _of_motion(a, b, grid)
     forwards, backwards = _directions(path.bernstein(grid, 1))
     coulomb = coulomb_friction(model)
-    lower = limits.torque_lower + np.where(backwards, coulomb, -coulomb)
-    upper = limits.torque_upper - np.where(forwards, coulomb, -coulomb)
-    return SegmentQuantity(y, x, elevated(c, y.shape[1]), lower[:, None], upper[:, None])
+    here = limits_on(grid, limits)
+    lower = here.torque_lower + np.where(backwards, coulomb, -coulomb)[:, None]
+    upper = here.torque_upper - np.where(forwards, coulomb, -coulomb)[:, None]
+    return SegmentQuantity(y, x, elevated(c, y.shape[1]), lower, upper)
 
 
 def with_viscous_friction(
@@ -131,8 +137,9 @@ def with_viscous_friction(
     middle = 0.5 * (left + right)
     square = np.maximum(np.stack([left, middle, right], axis=1), LEAST_SPEED * middle[:, None])
     force = damping * _at_three(path.bernstein(grid, 1))
-    is_damped = force != 0.0
-    highest = quantity.slack()[:, None] / np.where(is_damped, np.abs(force), 1.0)
+    slack = quantity.slack()[:, None]
+    is_damped = (force != 0.0) & np.isfinite(slack)
+    highest = slack / np.where(is_damped, np.abs(force), 1.0)
     r = np.where(is_damped, np.clip(np.sqrt(square)[..., None], SLOWEST * highest, highest), 1.0)
     b, c = (np.einsum("kj,sjn->skn", VALUES, value) for value in (force / (2.0 * r), 0.5 * force * r))
     y, x = _times_linear(b)
@@ -175,6 +182,12 @@ def spring_torques(model: RigidBodyModel, q: Array) -> Array:
 
 def _summed(model: RigidBodyModel, values: list[float]) -> Array:
     return np.bincount(model.coordinate, weights=values, minlength=model.n)
+
+
+def limits_on(grid: Array, limits: MotionLimits) -> MotionLimits:
+    """The limits on every segment of a grid, of arrays (segments or 1, 1, n)."""
+    here = limits.at(0.5 * (grid[1:] + grid[:-1]))
+    return here.with_arrays(np.atleast_2d(each)[:, None] for each in here.arrays)
 
 
 def _of_motion(of_second: Array, of_square: Array, grid: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from problems.moves.motion_limits import MotionLimits, limits_of
 from problems.moves.path_quantities import (
     SegmentQuantity,
     acceleration_on,
+    limits_on,
     motor_torques,
     squared_speed_on,
     torque_on,
@@ -66,7 +67,8 @@ def retime(
     waypoints : (k, n) joint positions, joined by a cubic spline over the length of the chords between them;
         or the path itself, a CubicSpline, PPoly or BSpline of SciPy with n columns and continuous slope
     velocity, acceleration : a number or (n,), rad/s or m/s and per second; torque : a number, (n,), or (n, 2)
-        lower and upper, N m or N. None: the model's own limits; acceleration has none there
+        lower and upper, N m or N. None: the model's own limits; acceleration has none there.
+        Each of them, and the jerk, may be `over_segments`, between waypoints or shares of the path
     jerk : a number or (n,), rad/s^3 or m/s^3; None: not limited. With it waypoints are joined by a spline of
         degree five, a path has a continuous third derivative, and the torques hold for all times, too: see
         `jerk_retiming`
@@ -104,7 +106,8 @@ def retime(
         )
     along = [end / np.linalg.norm(end) if np.any(end) else None for end in ends]
     path = path_of(model, waypoints, jerk is not None, (along[0], along[1]))
-    limits = limits_of(model, velocity, acceleration, torque, jerk)
+    limits = limits_of(model, velocity, acceleration, torque, jerk, path.waypoints)
+    path = path.divided(limits.borders)
     if any(np.any(end) for end in ends):
         return Retiming(model, path, limits, path.grid(intervals), np.array(ends)).motion()
     if tube is None and tool_tube is None:
@@ -158,6 +161,12 @@ class Retiming:
         }
         return {name: quantity for name, quantity in found.items() if np.any(np.isfinite(quantity.upper))}
 
+    @cached_property
+    def torque_limits(self) -> tuple[Array, Array]:
+        """Lower and upper ones on the segments, (segments or 1, 1, n) each, friction included."""
+        here = limits_on(self.grid, self.limits)
+        return here.torque_lower, here.torque_upper
+
     @property
     def highest_rate(self) -> float:
         """A bound of s' that stands for no limit."""
@@ -172,16 +181,17 @@ class Retiming:
         `STEEPEST` at most: without a peak where every limited joint turns back little is divided.
         """
         slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
-        bounds = np.minimum((self.limits.velocity / slope).min(axis=1), self.highest_rate) ** 2
         if "speed" not in self.proved:
-            return bounds
+            return np.full(len(slope), self.highest_rate**2)
+        speed = self.proved["speed"]
+        limit = np.broadcast_to(np.sqrt(speed.upper[:, 0]), (len(slope) - 1, self.model.n))
+        limit = np.minimum(np.concatenate([limit[:1], limit]), np.concatenate([limit, limit[-1:]]))
+        bounds = np.minimum((limit / slope).min(axis=1), self.highest_rate) ** 2
         place = np.log(STEEPEST) * np.arange(len(bounds))
         rising = np.minimum.accumulate(np.log(bounds) - place) + place
         falling = np.minimum.accumulate((np.log(bounds) + place)[::-1])[::-1] - place
-        bounds, speed = np.exp(np.minimum(rising, falling)), self.proved["speed"]
-        beyond = 1.0 + np.maximum(
-            speed.excess(bounds) / limit_size(speed.lower[0, 0], speed.upper[0, 0]), 0.0
-        ).max(axis=1)
+        bounds = np.exp(np.minimum(rising, falling))
+        beyond = 1.0 + np.maximum(speed.relative_excess(bounds), 0.0).max(axis=1)
         return bounds / np.maximum(np.append(beyond, 1.0), np.append(1.0, beyond))
 
     @cached_property
@@ -245,7 +255,7 @@ class Retiming:
         self._check_rest(torque)
         damping, margin = viscous_friction(self.model), np.zeros((len(self.grid) - 1, self.model.n))
         speeds, before, current = self._fastest([*exact, torque.rows()]), np.inf, torque
-        size, is_damped = limit_size(self.limits.torque_lower, self.limits.torque_upper), np.any(damping)
+        size, is_damped = limit_size(*self.torque_limits)[:, 0], np.any(damping)
         for _ in range(MOST_PASSES):
             settled = not is_damped or np.all(np.abs(speeds - before) <= TOLERANCE * speeds.max())
             if settled:
@@ -270,7 +280,7 @@ class Retiming:
         slope = self.path(s, 1)
         a = slope * second + self.path(s, 2) * rate**2
         tau = motor_torques(self.model, self.path(s), slope, rate, a)
-        excess = relative_excess(tau, self.limits.torque_lower, self.limits.torque_upper)
+        excess = relative_excess(tau, *self.torque_limits)
         return with_peaks(np.maximum(excess, -1.0))  # of joints without a limit, too
 
     def _check_rest(self, torque: SegmentQuantity) -> None:
@@ -279,11 +289,12 @@ class Retiming:
         if np.all(slack > 0.0):
             return
         row, joint = np.unravel_index(int(np.argmin(slack)), slack.shape)
+        lower, upper = (np.broadcast_to(end[:, 0], slack.shape)[row, joint] for end in self.torque_limits)
         waypoint = max(int(np.searchsorted(self.path.waypoints, self.grid[row], side="right")) - 1, 0)
         raise InfeasibleBoundsError(
             f"joint {self.model.joint_names[joint]!r} needs {torque.constant[row, 0, joint]:.6g} to hold "
             f"still after waypoint {waypoint} (s = {self.grid[row]:.6g}), and its torque is limited to "
-            f"{self.limits.torque_lower[joint]:.6g} to {self.limits.torque_upper[joint]:.6g}, friction "
+            f"{lower:.6g} to {upper:.6g}, friction "
             "included, which leaves none to move it: raise the limit, or move the path"
         )
 
@@ -292,7 +303,7 @@ class Retiming:
         names, own, start = self.model.joint_names, self.model.limits, motion.times[:-1]
         lines = []
         for name, quantity in self.proved.items():
-            excess = quantity.excess(motion.speeds) / limit_size(quantity.lower[0, 0], quantity.upper[0, 0])
+            excess = quantity.relative_excess(motion.speeds)
             excess = np.sqrt(np.maximum(1.0 + excess, 0.0)) - 1.0 if name == "speed" else excess
             lines.append(worst_line(name, names, excess, start, proved=True))
         if np.any(np.isfinite([own.q_lower, own.q_upper])):

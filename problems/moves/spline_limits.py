@@ -10,7 +10,7 @@ import numpy as np
 from problems.moves.certificate import TOLERANCE, LimitLine
 from problems.moves.contact_proof import least_clearance_bound
 from problems.moves.limit_excess import relative_excess
-from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_limits import ORDERS, MotionLimits
 from problems.moves.obstacles import RATE, REACH
 from trajopt.base.arrays import Array
 from trajopt.display.samples import times_at_rate
@@ -21,22 +21,15 @@ if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
     from dynamics.quantities.clearances import Clearances
 
-ORDERS = 3  # q, v and a
+JOINED = 3  # q, v and a
 
 
 def proved_lines(curve: Curve, model: KinematicTree, limits: MotionLimits) -> list[LimitLine]:
     """The largest excess for all times of position, speed, acceleration and jerk, of those with a limit."""
-    own = model.limits
-    bounds = {
-        "position": (own.q_lower, own.q_upper),
-        "speed": (-limits.velocity, limits.velocity),
-        "acceleration": (-limits.acceleration, limits.acceleration),
-        "jerk": (-limits.jerk, limits.jerk),
-    }
-    found = []
-    for order, (name, ends) in enumerate(bounds.items()):
-        lower, upper = (np.broadcast_to(end, (model.n,)) for end in ends)
-        if np.any(np.isfinite([lower, upper])):
+    bounds, found = limits.by_name((model.limits.q_lower, model.limits.q_upper)), []
+    for order, name in enumerate(ORDERS):
+        if name in bounds:
+            lower, upper = (np.broadcast_to(end, (model.n,)) for end in bounds[name])
             found.append(_proved(name, tuple(model.joint_names), curve, order, lower, upper))
     return found
 
@@ -66,7 +59,7 @@ def joined(curve: Curve) -> Curve:
     """
     points = [np.array(control_point) for control_point in curve.control_points]
     for k in range(len(points) - 1):
-        sides = [(k, 1.0, slice(-ORDERS, None)), (k + 1, 0.0, slice(0, ORDERS))]
+        sides = [(k, 1.0, slice(-JOINED, None)), (k + 1, 0.0, slice(0, JOINED))]
         ends = [_derivatives(curve, arc, points[arc], s) for arc, s, _ in sides]
         for (arc, s, near), end in zip(sides, ends, strict=True):
             rows = _derivatives(curve, arc, np.eye(len(points[arc]))[:, near], s)
@@ -77,7 +70,7 @@ def joined(curve: Curve) -> Curve:
 def _derivatives(curve: Curve, arc: int, points: Array, s: float) -> Array:
     """q, v and a (3, n) of control points at an end of an arc."""
     basis, duration = curve.bases[arc], curve.durations[arc]
-    return np.stack([basis.evaluate(points, s, order) / duration**order for order in range(ORDERS)])
+    return np.stack([basis.evaluate(points, s, order) / duration**order for order in range(JOINED)])
 
 
 def clearance_line(clearances: Clearances, curve: Curve, clearance: float, start: float = 0.0) -> LimitLine:

@@ -49,6 +49,17 @@ class SplinePath:
         """d^order p / ds^order, (..., n); at a breakpoint that of the piece which begins there."""
         return self._derivatives[order](s)
 
+    def divided(self, places: Array) -> SplinePath:
+        """The same path with breakpoints at places within it, too; those on one of its own are left out."""
+        length, known = self.breakpoints[-1] - self.breakpoints[0], self.breakpoints
+        apart = [place for place in places.tolist() if np.abs(known - place).min() > AGREEMENT * length]
+        if not apart:
+            return self
+        breakpoints = np.sort(np.concatenate([known, apart]))
+        orders = range(len(self.coefficients) - 1, -1, -1)
+        powers = [self(breakpoints[:-1], order) / factorial(order) for order in orders]
+        return SplinePath(breakpoints, np.array(powers), self.waypoints)
+
     def grid(self, count: int) -> Array:
         """About `count` segments within the pieces, at equal distances of the angle w of a cosine.
 

@@ -47,6 +47,14 @@ class LeafPieces:
     errors: Mapping[str, Array]
     constants: Mapping[str, Array]
 
+    def chosen(self, rows: Array) -> LeafPieces:
+        """Chosen pieces as they are."""
+        parts = (
+            {leaf: values[rows] for leaf, values in of.items()}
+            for of in (self.curves, self.errors, self.constants)
+        )
+        return LeafPieces(self.start[rows], self.end[rows], *parts)
+
     def part(self, chosen: Array, low: Array, high: Array) -> LeafPieces:
         """The parts [low, high] (fractions of their length) of chosen pieces, (P,) each."""
         share = np.clip((high - low) / np.maximum(1.0 - low, np.finfo(float).tiny), 0.0, 1.0)  # of the rest

@@ -124,12 +124,13 @@ def _narrowest(source: MotionSource, accuracy: float) -> float:
 
     A step r of a joint's position within T seconds takes c r / T of speed, acceleration likewise with T^2.
     """
+    bounds = source.bounds_at(source.times)
     step = ROUNDING * np.abs(source.q(source.times)).max(axis=0)
     widths = [
         (factor * step / (accuracy * np.minimum(-lower, upper))) ** (1.0 / order)
         for name, (order, factor) in HIGHEST.items()
-        if name in source.bounds
-        for lower, upper in [source.bounds[name]]
+        if name in bounds
+        for lower, upper in [bounds[name]]
     ]
     return float(max((width.max() for width in widths), default=0.0))
 

@@ -12,8 +12,9 @@ import numpy as np
 from problems.moves.certificate import MotionCertificate
 from problems.moves.controller import files
 from problems.moves.controller.segments import Segments, interpolant
-from problems.moves.controller.source import MotionSource
+from problems.moves.controller.source import Bounds, MotionSource
 from problems.moves.limit_excess import relative_excess, with_peaks, worst_line
+from problems.moves.motion_limits import ORDERS
 from problems.moves.motion_table import motion_table
 from problems.moves.spline_path import SplinePath
 from problems.moves.timing.followed_curve import FollowedCurve
@@ -23,7 +24,6 @@ from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.samples import Samples
 
 PARTS = 8  # of every segment
-PROVED = "position", "speed", "acceleration", "jerk"  # derivatives of order 0, 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,16 +89,28 @@ class HandOver(FollowedCurve):
     @cached_property
     def excess(self) -> dict[str, Array]:
         """Excess of limited quantities on every part of the grid, (parts, n); of torques on every segment."""
-        bounds = self.source.bounds
+        bounds = self._bounds_on(self.grid)
         found = {
             name: relative_excess(self.curve.bernstein(self.grid, order), *bounds[name]).max(axis=1)
-            for order, name in enumerate(PROVED)
+            for order, name in enumerate(ORDERS)
             if name in bounds and not (name == "jerk" and self.segments == "cubic")
         }
         if "torque" in bounds:
             part = np.linspace(0.0, 1.0 - AGREEMENT, PARTS + 1)  # before a point, as a cubic's a jumps there
             tau = self.tau(self.times[:-1, None] + np.diff(self.times)[:, None] * part)
-            found["torque"] = with_peaks(np.maximum(relative_excess(tau, *bounds["torque"]), -1.0))
+            ends = self._bounds_on(self.times)["torque"]
+            found["torque"] = with_peaks(np.maximum(relative_excess(tau, *ends), -1.0))
+        return found
+
+    def _bounds_on(self, grid: Array) -> Bounds:
+        """The narrowest limits met on each part of a grid, (parts or 1, 1, n)."""
+        t = grid * (self.source.duration / self.duration)
+        every = [self.source.bounds_at(at) for at in (t[:-1], 0.5 * (t[:-1] + t[1:]), t[1:])]
+        found = {}
+        for name in every[0]:
+            lower, upper = zip(*(bounds[name] for bounds in every), strict=True)
+            narrowest = np.max(lower, axis=0), np.min(upper, axis=0)
+            found[name] = np.atleast_2d(narrowest[0])[:, None], np.atleast_2d(narrowest[1])[:, None]
         return found
 
     def sample(self, rate: float) -> Samples:

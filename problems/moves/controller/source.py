@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
 Curve = Callable[[Any], Array]
+Bounds = Mapping[str, tuple[Array, Array]]
 JUMP = 1e-3  # of the largest acceleration: a smaller change within an instant is no jump
 OWN_SAMPLES = 4001
 PANELS, NODES = 8, 3  # of the quadrature of a moving average
@@ -54,7 +55,8 @@ class MotionSource:
     """Curves q, v, a of times (k,), (k, n), and what bounds them.
 
     times : (m,) s, first 0 and last the duration, points where derivatives may jump
-    bounds : "position", "speed", "acceleration", "jerk", "torque" -> lower, upper (n,), of what is limited
+    bounds_at : times (...,) -> "position", "speed", "acceleration", "jerk", "torque" -> lower, upper (n,) or
+        (..., n), of what is limited
     torque : (t, q, v, a) -> those of the motors with what is carried at times t, (k, n)
     """
 
@@ -63,7 +65,7 @@ class MotionSource:
     q: Curve
     v: Curve
     a: Curve
-    bounds: Mapping[str, tuple[Array, Array]]
+    bounds_at: Callable[[Array], Bounds]
     torque: Callable[[Array, Array, Array, Array], Array]
 
     @property
@@ -85,11 +87,12 @@ class MotionSource:
         t = np.linspace(0.0, self.duration, OWN_SAMPLES)
         q, v, a = self.q(t), self.v(t), self.a(t)
         values = {"position": q, "speed": v, "acceleration": a}
-        if "torque" in self.bounds:
+        bounds = self.bounds_at(t)
+        if "torque" in bounds:
             values["torque"] = self.torque(t, q, v, a)
         return {
-            name: float(relative_excess(values[name], *self.bounds[name]).max())
-            for name in values.keys() & self.bounds.keys()
+            name: float(relative_excess(values[name], *bounds[name]).max())
+            for name in values.keys() & bounds.keys()
         }
 
     def smoothed(self, width: float) -> MotionSource:
@@ -122,6 +125,7 @@ class MotionSource:
             q=lambda t: np.einsum("p,...pn->...n", share, q(np.asarray(t)[..., None] - before)),
             v=lambda t: (q(t) - q(t - width)) / width,
             a=lambda t: (v(t) - v(t - width)) / width,
+            bounds_at=lambda t: self.bounds_at(np.clip(t - 0.5 * width, 0.0, self.duration)),
             torque=lambda t, *state: self.torque(np.clip(t - 0.5 * width, 0.0, self.duration), *state),
         )
 
@@ -138,13 +142,14 @@ def source_of(motion: Any) -> MotionSource:
             f"the motion is {short_repr(motion)}: give a trajopt.Solution, or what moves.retime returns"
         )
     model, own = motion.model, motion.model.limits
+    limits_at = getattr(motion, "limits_at", lambda _: motion.limits)
     return MotionSource(
         model,
         np.asarray(motion.breakpoints),
         motion.q,
         motion.v,
         motion.a,
-        bounds_by_name((own.q_lower, own.q_upper), motion.limits),
+        lambda t: limits_at(t).by_name((own.q_lower, own.q_upper)),
         getattr(motion, "torque_of", lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a)),
     )
 
@@ -167,24 +172,13 @@ def _of_solution(solution: SolutionData) -> MotionSource:
         )
     bounds = {quantity: bounds_of(problem, quantity, n) for quantity in ("q", "v", "a", "jerk", "tau")}
     speed, acceleration, jerk = (np.minimum(-bounds[k][0], bounds[k][1]) for k in ("v", "a", "jerk"))
+    limits = MotionLimits(speed, acceleration, *bounds["tau"], jerk).by_name(bounds["q"])
     return MotionSource(
         robot,
         np.unique(np.concatenate([[0.0], solution.knot_times, [solution.duration]])),
         solution.q,
         solution.v,
         solution.a,
-        bounds_by_name(bounds["q"], MotionLimits(speed, acceleration, *bounds["tau"], jerk)),
+        lambda _: limits,
         lambda _, q, v, a: rnea(robot, q, v, a),
     )
-
-
-def bounds_by_name(position: tuple[Array, Array], limits: MotionLimits) -> dict[str, tuple[Array, Array]]:
-    """Lower and upper bounds (n,) of what is limited."""
-    every = {
-        "position": position,
-        "speed": (-limits.velocity, limits.velocity),
-        "acceleration": (-limits.acceleration, limits.acceleration),
-        "torque": (limits.torque_lower, limits.torque_upper),
-        "jerk": (-limits.jerk, limits.jerk),
-    }
-    return {name: bounds for name, bounds in every.items() if np.any(np.isfinite(bounds))}

@@ -14,7 +14,7 @@ import dynamics
 from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import SplineMotion
-from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_limits import ORDERS, MotionLimits
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_limits import clearance_line, joined, proved_lines, sampled_clearance
 from problems.moves.tasks.reaching import target_errors
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Answer
 
 SAMPLES = 16  # of every interval of the spline, for what is sampled
-DERIVATIVES = ("position", "speed", "acceleration", "jerk")
 MOST_SCALING, ROUNDS = 0.02, 6  # of the duration, so that limits hold between nodes
 
 
@@ -233,7 +232,7 @@ class PlannedMotion(SplineMotion):
         if any(goal.in_motion for goal in self.task.goals):
             return self
         motion, growth = self, 0.0
-        timed = {*DERIVATIVES[1:], "torque", "tool speed"}
+        timed = {*ORDERS[1:], "torque", "tool speed"}
         for _ in range(ROUNDS):
             excess = [line.excess for line in motion.certificate.lines if line.name in timed]
             if max(excess, default=0.0) <= TOLERANCE:

@@ -38,14 +38,15 @@ class LimitRows:
 
     def on(self, knots: Array, margins: Mapping[str, Array]) -> SpeedBounds:
         """At `PARTS` of the spans between knots, narrower by margins (spans, n) relative to the limits."""
-        p, limits = self.along.derivatives(knots[:-1] + PARTS[:, None] * np.diff(knots)), self.limits
+        p = self.along.derivatives(knots[:-1] + PARTS[:, None] * np.diff(knots))
+        limits = self.limits.at(self.along.s(0.5 * (knots[1:] + knots[:-1])))
         zero, inside = np.zeros_like(p[0]), {name: 1.0 - margins.get(name, 0.0) - SHARP for name in KINDS}
         v = inside["speed"] ** 2 * limits.velocity**2
         a, jerk = inside["acceleration"] * limits.acceleration, inside["jerk"] * limits.jerk
         every = [
             *_sides([p[1] ** 2, zero, zero], -np.inf, v, zero),
             *_sides([p[2], 0.5 * p[1], zero], -a, a, zero),
-            *self._torques(p, zero, 1.0 - inside["torque"]),
+            *self._torques(p, zero, 1.0 - inside["torque"], friction_free(self.model, limits)),
         ]
         jerks = _sides([p[3], 1.5 * p[2], 0.5 * p[1]], -jerk, jerk, zero)
         factors, bounds, friction = map(_joined, zip(*every, *jerks, strict=True))
@@ -53,8 +54,8 @@ class LimitRows:
         is_jerk = np.arange(bounds.shape[-1]) >= bounds.shape[-1] - count
         return SpeedBounds(PARTS, factors, bounds, friction, is_jerk)
 
-    def _torques(self, p: Sequence[Array], zero: Array, margin: Any) -> list[Rows]:
-        """A x' / 2 + B x + C and viscous friction, with limits that are narrower by Coulomb friction.
+    def _torques(self, p: Sequence[Array], zero: Array, margin: Any, ends: tuple[Array, Array]) -> list[Rows]:
+        """A x' / 2 + B x + C and viscous friction, with limits `ends` that are narrower by Coulomb friction.
 
         Standing still keeps half of its slack.
         """
@@ -66,7 +67,6 @@ class LimitRows:
         rest = rnea(model, q, zero, zero)
         inertia, coriolis = rnea(model, q, zero, p[1]) - rest, rnea(model, q, p[1], p[2]) - rest
         rest = rest + spring_torques(model, q)
-        ends = friction_free(model, self.limits)
         lower, upper = (bound - rest for bound in ends)
         self._check_rest(lower, upper)
         amount = margin * limit_size(*ends)
@@ -149,7 +149,7 @@ def _sides(factors: Sequence[Array], lower: Any, upper: Any, friction: Array) ->
     found = []
     for sign, limit in ((1.0, upper), (-1.0, lower)):
         bound = np.broadcast_to(sign * limit, friction.shape)
-        kept = np.all(np.isfinite(bound), axis=(0, 1))
+        kept = np.any(np.isfinite(bound), axis=(0, 1))
         found.append((sign * np.stack(factors)[..., kept], bound[..., kept], sign * friction[..., kept]))
     return found
 

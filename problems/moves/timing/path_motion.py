@@ -10,6 +10,7 @@ import numpy as np
 
 from problems.moves.certificate import LimitLine
 from problems.moves.motion import Motion
+from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_path import SplinePath
 from problems.moves.timing.tube import Tube
@@ -29,6 +30,9 @@ class PathMotion(Motion):
     @abstractmethod
     def s(self, t: Any, order: int = 0) -> Array:
         """The path's coordinate, or a rate of it up to the third, at times in [0, duration], (...,)."""
+
+    def limits_at(self, t: Any) -> MotionLimits:
+        return self.limits.at(self.s(t))
 
     def tube_lines(self) -> tuple[LimitLine, ...]:
         """Lines of the tube that the motion uses, for all times; empty without one."""

@@ -6,7 +6,7 @@ coordinate (`trajopt.taylor_models`), spans being divided where that is not shar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from problems.moves.timing.rest_path import RestPath
 from problems.moves.timing.smooth_speed import SmoothSpeed
 from problems.moves.timing.tube import Tube
 from trajopt.base.arrays import Array
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.taylor_models.suprema import Supremum, find_suprema
 
 if TYPE_CHECKING:
@@ -77,18 +78,10 @@ class SmoothMotion(PathMotion):
             return s[1] * rates[1] + s[2] * rates[0] ** 2
         return s[1] * rates[2] + 3.0 * s[2] * rates[0] * rates[1] + s[3] * rates[0] ** 3
 
-    @property
-    def bounds(self) -> Mapping[str, tuple[Array, Array]]:
-        """Lower and upper limits of every kind that has one, (n,) each."""
-        limits, own = self.limits, self.model.limits
-        every = {
-            "position": (own.q_lower, own.q_upper),
-            "speed": (-limits.velocity, limits.velocity),
-            "acceleration": (-limits.acceleration, limits.acceleration),
-            "jerk": (-limits.jerk, limits.jerk),
-            "torque": friction_free(self.model, limits),
-        }
-        return {name: ends for name, ends in every.items() if np.any(np.isfinite(ends))}
+    def bounds(self, limits: MotionLimits) -> dict[str, tuple[Array, Array]]:
+        """Lower and upper limits of every kind that has one, those of torque without Coulomb friction."""
+        found = limits.by_name(self.positions)
+        return found | ({"torque": friction_free(self.model, limits)} if "torque" in found else {})
 
     def slower(self, factor: float) -> SmoothMotion:
         """The same with all times multiplied by a factor."""
@@ -100,22 +93,26 @@ class SmoothMotion(PathMotion):
         return MotionCertificate((*lines, *self.tube_lines()))
 
     def sample_times(self, count: int) -> Array:
-        """`count` times in every span, both ends among them."""
-        knots = self.breakpoints
-        return np.clip(np.linspace(knots[:-1], knots[1:], count, axis=1).ravel(), 0.0, self.duration)
+        """`count` times in every span, both ends among them, the last before jumps of jerks and limits."""
+        part = np.linspace(0.0, 1.0 - AGREEMENT, count)
+        return (self.breakpoints[:-1, None] + np.diff(self.breakpoints)[:, None] * part).ravel()
 
-    def excess_at(self, t: Array) -> dict[str, Array]:
-        """Excess over every limit but those of position, relative to it, at times (k,): kind -> (k, n)."""
+    def limits_on_spans(self, count: int) -> MotionLimits:
+        """The limits at `sample_times`, on either side of a border those of the span."""
+        return self.limits_at(np.repeat(self.breakpoints[:-1] + 0.5 * np.diff(self.breakpoints), count))
+
+    def excess_at(self, t: Array, limits: MotionLimits) -> dict[str, Array]:
+        """Excess over all limits but those of position, relative to them, at times (k,): kind -> (k, n)."""
         curves = {"speed": self.v, "acceleration": self.a, "jerk": self.jerk, "torque": self.tau_without_dry}
         return {
             name: relative_excess(curves[name](t), *ends)
-            for name, ends in self.bounds.items()
+            for name, ends in self.bounds(limits).items()
             if name in curves
         }
 
     def excess_on_spans(self) -> dict[str, Array]:
         """The largest of it on every span, from samples and parabolas through them: kind -> (spans, n)."""
-        found = self.excess_at(self.sample_times(SAMPLES))
+        found = self.excess_at(self.sample_times(SAMPLES), self.limits_on_spans(SAMPLES))
         return {
             name: with_peaks(np.maximum(each, -1.0).reshape(-1, SAMPLES, self.model.n))
             for name, each in found.items()
@@ -143,7 +140,8 @@ class SmoothMotion(PathMotion):
 
     def _torque_stretch(self) -> float:
         """The same of torques at samples; one leaves half of what rest leaves, if that is less."""
-        t, (lower, upper) = self.sample_times(SAMPLES), self.bounds["torque"]
+        t = self.sample_times(SAMPLES)
+        lower, upper = friction_free(self.model, self.limits_on_spans(SAMPLES))
         q = self.q(t)
         zero, room = np.zeros_like(q), SHARP * limit_size(lower, upper)
         rest = motor_torques(self.model, q, zero, zero, zero)
@@ -155,25 +153,37 @@ class SmoothMotion(PathMotion):
     def certified(self) -> SmoothMotion:
         """The same motion with its certificate."""
         models = PathModels(self.model, self.along, self.speed)
-        kinds = [name for name in self.bounds if name != "torque" or models.has_torques]
-        asked = {name: self._asked(name) for name in kinds}
-        find_suprema(models.pieces, models.of(kinds), [each for kind in asked.values() for each in kind])
-        lines = [self._proved(name, asked[name]) for name in kinds]
-        if len(kinds) < len(self.bounds):
+        pieces, kinds = models.pieces, set(self.limits.by_name(self.positions))
+        kinds -= set() if models.has_torques else {"torque"}
+        lines: dict[str, list[LimitLine]] = {}
+        for here, limits in self._stretches():
+            bounds = {name: ends for name, ends in self.bounds(limits).items() if name in kinds}
+            asked = {name: self._asked(name, *ends) for name, ends in bounds.items()}
+            every = [each for kind in asked.values() for each in kind]
+            find_suprema(pieces.chosen(here), models.of(list(bounds)), every)
+            for name, ends in bounds.items():
+                lines.setdefault(name, []).append(self._proved(name, asked[name], limit_size(*ends)))
+        if "torque" in self.limits.by_name(self.positions).keys() - kinds:
             sampled = self.sampled_limits(self.sample_times(SAMPLES))
-            lines += [line for line in sampled if line.name == "torque"]
-        return replace(self, certificate=MotionCertificate(tuple(lines)))
+            lines |= {line.name: [line] for line in sampled if line.name == "torque"}
+        worst = (max(each, key=lambda line: line.excess) for each in lines.values())
+        return replace(self, certificate=MotionCertificate(tuple(worst)))
 
-    def _proved(self, name: str, suprema: list[Supremum]) -> LimitLine:
-        size = limit_size(*self.bounds[name])
+    def _stretches(self) -> Iterator[tuple[Array, MotionLimits]]:
+        """The spans of every stretch with limits of its own, and these."""
+        knots, borders = self.speed.knots, self.limits.borders[1:-1]
+        at = np.searchsorted(borders, self.along.s(0.5 * (knots[1:] + knots[:-1])))
+        for number, limits in enumerate(self.limits.stretches or (self.limits,)):
+            yield np.flatnonzero(at == number), limits
+
+    def _proved(self, name: str, suprema: list[Supremum], size: Array) -> LimitLine:
         excess = [each.value / size[each.component] for each in suprema]
         worst = suprema[int(np.argmax(excess))]  # NaN where one has no bound
         time = float(self.speed.time_at(worst.time))
         return LimitLine(name, "proved", max(excess), self.joint_names[worst.component], time)
 
-    def _asked(self, name: str) -> list[Supremum]:
+    def _asked(self, name: str, lower: Array, upper: Array) -> list[Supremum]:
         """The suprema of a kind; those of joints without a limit are of no interest."""
-        lower, upper = self.bounds[name]
         size = limit_size(lower, upper)
         return [
             Supremum(name, joint, lower[joint], upper[joint], -np.inf, 0.5 * SHARP * size[joint], np.inf, 0.0)

@@ -59,6 +59,7 @@ class SpeedBounds:
             divisor = e + np.sqrt(e**2 + 4.0 * f * self.bound)  # NaN: no x meets the bound
             root = np.where(divisor > 0.0, 2.0 * self.bound / divisor, np.inf)
             x = np.where(self.jerks, (self.bound / np.maximum(f, 0.0)) ** (2.0 / 3.0), root**2)
+            x = np.where(np.isfinite(self.bound), x, np.inf)
         return float(x.min())
 
 

@@ -96,9 +96,10 @@ def seen_motion(motion: Any, pictures: Pictures) -> SeenMotion:
     times = pictures(source.duration)
     q, v = source.q(times), source.v(times)
     values = {"position": q, "speed": v}
-    if "torque" in source.bounds:
+    bounds = source.bounds_at(times)
+    if "torque" in bounds:
         values["torque"] = source.torque(times, q, v, source.a(times))
-    shares = largest_shares(values, source.bounds)
+    shares = largest_shares(values, bounds)
     return SeenMotion(motion.model.name, motion.model, times, source.q, shares, around)
 
 

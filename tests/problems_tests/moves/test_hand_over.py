@@ -4,6 +4,7 @@ import json
 import shutil
 import struct
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -247,10 +248,9 @@ def test_names_become_no_lines_of_a_program(tmp_path, name):
 def test_what_no_slower_motion_mends_is_said(solution):
     """At rest the arm holds its own weight: a torque limit below that is exceeded at every speed."""
     points = moves.hand_over(solution)
-    weak = points.source.bounds | {"torque": (np.full(6, -1.0), np.full(6, 1.0))}
-    object.__setattr__(points.source, "bounds", weak)
+    limits = points.source.bounds_at(np.zeros(1)) | {"torque": (np.full(6, -1.0), np.full(6, 1.0))}
     again = moves.HandOver(
-        points.source,
+        replace(points.source, bounds_at=lambda t: limits),
         "quintic",
         points.times,
         points.positions,

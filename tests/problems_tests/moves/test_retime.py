@@ -110,7 +110,8 @@ def test_on_the_same_grid_toppra_needs_the_same_time(seed):
     rate = np.sqrt(fastest_profile(rows, (limits.velocity / np.abs(path(grid, 1))).min(axis=1) ** 2))
 
     scheme = toppra.constraint.DiscretizationType.Interpolation
-    bound = {name: np.stack([-one, one], 1) for name, one in vars(limits).items() if name != "torque_lower"}
+    names = "velocity", "acceleration", "torque_upper"
+    bound = {name: np.stack([-getattr(limits, name), getattr(limits, name)], 1) for name in names}
     constraints = [
         toppra.constraint.JointVelocityConstraint(bound["velocity"]),
         toppra.constraint.JointAccelerationConstraint(bound["acceleration"], discretization_scheme=scheme),

@@ -102,7 +102,7 @@ def test_all_limits_are_proved_and_the_time_is_near_that_of_on_path():
     motion = moves.retime(model, waypoints, acceleration=15.0, torque=torque, jerk=500.0)
     assert motion.converged
     assert {line.evidence for line in motion.certificate.lines} == {"proved"}
-    for name, dense in motion.excess_at(np.linspace(0.0, motion.duration, 200_001)).items():
+    for name, dense in motion.excess_at(np.linspace(0.0, motion.duration, 200_001), motion.limits).items():
         assert dense.max() <= motion.certificate[name].excess  # no sample beyond what is proved
     path = path_of(model, waypoints, smooth=True)
     along = trajopt.on_path(model, PPoly(path.coefficients, path.breakpoints), (0.0, path.breakpoints[-1]))

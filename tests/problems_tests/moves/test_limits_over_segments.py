@@ -1,0 +1,168 @@
+"""Limits that change along the way: closed forms on a line, proofs stretch by stretch, and bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from retimed_robots import MASS, carriage, random_waypoints, ur5
+from scipy.interpolate import CubicSpline
+from scipy.optimize import minimize_scalar
+from tiers import every
+
+from problems import moves
+from problems.moves import over_segments
+from problems.moves.motion_limits import limits_of
+from trajopt.base import errors
+
+LINE = [[0.0], [1.0], [2.0]]
+
+
+@every(
+    "waypoints, speeds",
+    [
+        (LINE, over_segments([1.0, 0.5])),
+        ([[0.0], [2.0]], over_segments([1.0, 0.5], shares=[0.5])),
+        (CubicSpline([0.0, 3.0, 6.0], LINE), over_segments([1.0, 0.5])),
+    ],
+)
+def test_a_line_with_two_limits_of_speed_takes_the_time_of_its_phases(waypoints, speeds):
+    """Up to 1, on, down to 0.5 before the border, on, down to rest: 0.5 + 0.5625 + 0.25 + 1.875 + 0.25 s."""
+    motion = moves.retime(carriage(), waypoints, velocity=speeds, acceleration=2.0)
+    assert motion.duration == pytest.approx(3.4375, rel=1e-5)
+    assert motion.converged and motion.verify().holds
+    assert {line.evidence for line in motion.certificate.lines} == {"proved"}
+
+
+@every(
+    "limits",
+    [
+        dict(acceleration=over_segments([1.0, 4.0])),
+        dict(torque=over_segments([MASS, 4.0 * MASS])),
+        dict(torque=over_segments([[[-MASS, MASS]], 4.0 * MASS]), acceleration=over_segments([9.0, np.inf])),
+    ],
+)
+def test_each_segment_has_its_own_acceleration(limits):
+    """sqrt(2) m/s at the border, sqrt(5) where it brakes."""
+    motion = moves.retime(carriage(), LINE, **limits)
+    assert motion.duration == pytest.approx(
+        np.sqrt(2.0) + (2.0 * np.sqrt(5.0) - np.sqrt(2.0)) / 4.0, rel=1e-5
+    )
+    assert motion.converged and motion.verify().holds
+
+
+def phases(v, a, jerks):
+    """Seconds, metres, and speed after phases (jerk, seconds)."""
+    time = distance = 0.0
+    for jerk, t in jerks:
+        distance += v * t + a * t**2 / 2.0 + jerk * t**3 / 6.0
+        v, a, time = v + a * t + jerk * t**2 / 2.0, a + jerk * t, time + t
+    return time, distance, v
+
+
+def least_time_with_jerk(border):
+    """Over 2 m with 1 and 0.5 m/s, 2 m/s^2, 20 m/s^3, where the deceleration c at the border is the best.
+
+    The speed is 0.5 there, falls below it until the acceleration is zero again, and comes back to 0.5.
+    """
+
+    def time(c):
+        brake = phases(1.0, 0.0, [(-20.0, 0.1), (0.0, (0.3 + c**2 / 40.0) / 2.0), (20.0, (2.0 - c) / 20.0)])
+        back = c / np.sqrt(2.0)
+        under = phases(0.5, -c, [(20.0, (c + back) / 20.0), (-20.0, back / 20.0)])
+        assert brake[2] == pytest.approx(0.5) and under[2] == pytest.approx(0.5)
+        rest = (border - 0.3 - brake[1]) + (2.0 - border - 0.0875 - under[1]) / 0.5
+        return 0.6 + brake[0] + under[0] + rest + 0.35
+
+    return minimize_scalar(time, bounds=(0.0, 2.0), method="bounded").fun
+
+
+def test_limits_of_jerk_keep_both_sides_of_a_border():
+    speeds = over_segments([1.0, 0.5], shares=[0.4])
+    motion = moves.retime(carriage(), [[0.0], [2.0]], velocity=speeds, acceleration=2.0, jerk=20.0)
+    least = least_time_with_jerk(0.8)
+    assert least * (1.0 - 1e-6) <= motion.duration <= 1.001 * least
+    assert motion.converged and motion.verify().holds
+    late = np.linspace(0.0, motion.duration, 5001)
+    late = late[motion.q(late)[:, 0] > 0.8]
+    assert np.abs(motion.v(late)).max() <= 0.5
+
+
+@pytest.fixture(scope="module")
+def slow_end():
+    """The last half at half the speed."""
+    return moves.retime(carriage(), LINE, velocity=over_segments([1.0, 0.5]), acceleration=2.0, jerk=20.0)
+
+
+def test_a_proof_sees_what_exceeds_the_limit_of_its_own_stretch(slow_end):
+    """The last half at twice its limit, which is proved, and where."""
+    first, last = slow_end.limits.stretches
+    limits = replace(slow_end.limits, stretches=(first, replace(last, velocity=0.5 * last.velocity)))
+    line = replace(slow_end, limits=limits).certified().certificate["speed"]
+    assert line.evidence == "proved" and line.excess == pytest.approx(1.0, abs=1e-3)
+    assert slow_end.q(line.time)[0] >= 1.0 - 1e-6
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("jerk", [None, over_segments([500.0, 100.0, 500.0])])
+def test_a_robot_keeps_limits_of_every_kind_between_its_waypoints(jerk):
+    robot, waypoints, own = ur5(), random_waypoints(count=4), ur5().limits
+    strong = np.stack([own.torque_lower, own.torque_upper], axis=1)
+    limits = dict(
+        velocity=over_segments([2.0, 0.7, 2.0]),
+        acceleration=over_segments([15.0, 15.0, 4.0]),
+        torque=over_segments([0.8 * strong, strong, strong], shares=[0.2, 0.5]),
+        jerk=jerk,
+    )
+    motion = moves.retime(robot, waypoints, **limits)
+    assert motion.converged and motion.verify().holds
+    t = np.linspace(0.0, motion.duration, 4001)
+    s = motion.s(t)
+    segment = np.searchsorted(motion.path.waypoints, s) - 1
+    assert np.abs(motion.v(t[segment == 1])).max() == pytest.approx(0.7, rel=2e-3)
+    assert np.abs(motion.a(t[segment == 2])).max() == pytest.approx(4.0, rel=2e-3)
+    early = s < 0.2 * motion.path.breakpoints[-1]
+    assert np.all(np.abs(motion.tau(t[early])) <= 0.8 * own.torque_upper * (1.0 + 1e-5))
+    if jerk is not None:
+        assert np.abs(motion.jerk(t[segment == 1])).max() <= 100.0 * (1.0 + 1e-6)
+
+
+def test_points_of_a_controller_keep_the_slow_stretch(slow_end):
+    points = moves.hand_over(slow_end)
+    assert points.converged
+    t = np.linspace(0.0, points.duration, 2001)
+    assert np.abs(points.v(t[points.q(t)[:, 0] > 1.01])).max() <= 0.5 * (1.0 + 1e-5)
+    slower = slow_end.limits.stretches[1].by_name(slow_end.positions)
+    everywhere = replace(points, source=replace(points.source, bounds_at=lambda t: slower))
+    assert everywhere.certificate["speed"].excess == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_start_faster_than_its_stretch_is_refused():
+    slow = over_segments([0.5, 1.0])
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"begins with start_velocity: 0\.5 of it"):
+        moves.retime(carriage(), LINE, velocity=slow, acceleration=2.0, start_velocity=[1.0])
+
+
+BAD = [
+    (lambda: over_segments(1.0), errors.OptionError, "values are 1.0: give a list"),
+    (lambda: over_segments([]), errors.OptionError, r"values are \[\]"),
+    (lambda: over_segments([over_segments([1.0])]), errors.OptionError, "given over segments itself"),
+    (lambda: over_segments([1.0, 2.0], [0.2, 0.4]), errors.ShapeError, r"have shape \(2,\): give \(1,\)"),
+    (lambda: over_segments([1.0, 2.0, 3.0], [0.4, 0.4]), errors.OptionError, "give increasing ones between"),
+    (lambda: over_segments([1.0, 2.0], [1.0]), errors.OptionError, "between 0 and 1"),
+    (lambda: over_segments([1.0, 2.0], [np.nan]), errors.NotFiniteError, "shares"),
+    (lambda: over_segments([1.0, 2.0, 3.0]), errors.ShapeError, "velocity has 3 values over .* there are 2"),
+    (lambda: over_segments([1.0, -2.0]), errors.OptionError, "velocity over segment 1 of joint 'carriage'"),
+    (lambda: over_segments([1.0, [1.0, 2.0]]), errors.ShapeError, r"velocity over segment 1 has shape \(2,"),
+    (lambda: over_segments([1.0, np.inf]), errors.UnboundedError, "torque over segment 1, so that"),
+]
+
+
+@every("speeds, error, message", BAD)
+def test_bad_segments_are_named(speeds, error, message):
+    with pytest.raises(error, match=message):
+        moves.retime(carriage(), LINE, velocity=speeds())
+
+
+def test_a_motion_that_has_no_segments_refuses_limits_over_them():
+    with pytest.raises(errors.OptionError, match="velocity is given over segments: give a limit"):
+        limits_of(carriage(), over_segments([1.0, 2.0]), None, None)
