@@ -49,12 +49,14 @@ def pytest_ignore_collect(collection_path, config):
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Modules, tests and their parameters stay until the end: the garbage collector, which would look through
-    all of them again and again (a third of the time of collection), leaves them out."""
+    all of them again and again (a third of the time of collection), leaves them out, and looks more rarely
+    through what tests make: a syntax tree or a plot has more than 700 objects."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 

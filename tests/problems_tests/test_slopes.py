@@ -75,9 +75,23 @@ def quantities(problem):
 ARM = arm()
 TERMS = library_terms(ARM) | quantities(ARM)
 NAMES = [*TERMS, *(pytest.param(name, marks=pytest.mark.long) for name in COMPILING)]
-LARGE = {"biped_step", "four_bar", "gait", "gait_stride", "running", "two_arms"}
-LARGE |= {"quadruped_bound", "quadruped_gap", "quadruped_jump"}
-PROBLEMS = [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in catalogue.names()]
+#: Phases, impacts, contacts, slacks, further states, designs, tables, loads and free durations among them.
+FEW = {
+    "brachistochrone",
+    "cart_pole",
+    "gear_ratio",
+    "goddard_rocket",
+    "hop",
+    "lift_box",
+    "minimum_fuel",
+    "motor_arm",
+    "one_legged_hopper",
+    "planar_walker",
+    "quadrotor_gates",
+    "quadruped_trot",
+    "two_link_rr",
+}
+PROBLEMS = [pytest.param(name, marks=[pytest.mark.long] * (name not in FEW)) for name in catalogue.names()]
 
 
 def remainders(problem, term, seed=0):

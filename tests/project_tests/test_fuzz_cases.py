@@ -1,5 +1,6 @@
 """Every mutant that once broke something is judged again, and some new ones of every kind."""
 
+import functools
 from collections import Counter
 from pathlib import Path
 
@@ -21,10 +22,15 @@ KNOWN = [
 ]
 
 
-@pytest.fixture(scope="module", params=TARGETS, ids=lambda target: target.name)
+@pytest.fixture(params=TARGETS, ids=lambda target: target.name)
 def target(request):
-    request.param.prepare()
+    prepare(request.param)
     return request.param
+
+
+@functools.cache  # a fixture of the module would do so again wherever tests of two targets take turns
+def prepare(target):
+    target.prepare()
 
 
 @pytest.mark.parametrize(("target", "path"), KNOWN, indirect=["target"])

@@ -5,7 +5,7 @@ import pytest
 from random_trees import SEEDS, random_state, random_tree, relative_error
 from slopes import both_ways, columns
 from spanning_tree import spanning_tree
-from tiers import every
+from tiers import every, fast_first
 
 import dynamics
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
@@ -53,7 +53,7 @@ def test_every_matrix_of_a_geared_tree_is_that_of_algorithm_1(seed):
 
 
 @both_ways
-@pytest.mark.parametrize("factor", FACTORS)
+@fast_first("factor", FACTORS, 1)
 def test_skew_symmetry_and_velocity_torques_hold_for_both_body_factors(factor, slope):
     for seed in SEEDS:
         model = coupled_tree(seed)

@@ -10,16 +10,18 @@ import dynamics
 from dynamics.blocks.declared_quantities import QUANTITIES
 
 INVERSE = [
-    (("tau", "base_wrench", "wrench:joint2", "wrench:joint0"), ("link1", "link2")),
+    (("tau", "motor_torque", "base_wrench", "wrench:joint2", "wrench:joint0"), ("link1", "link2")),
     (("wrench:joint1",), ("link2",)),
 ]
 NAMED = {"link": ":tool", "joint": ":joint1", "": ""}
 ALONE = [(f"{name}{NAMED[declared.argument]}",) for name, declared in QUANTITIES.items()]
+ENERGIES = ("kinetic_energy", "potential_energy")
 KINEMATIC = [
     ("orientation:link2",),
-    ("velocity:link1", "position:tool", "orientation:tool", "momentum", "centre_of_mass", "kinetic_energy"),
+    ("velocity:link1", "position:tool", "orientation:tool", "momentum", "centre_of_mass", *ENERGIES),
 ]
-CASES = [*INVERSE, *((outputs, ()) for outputs in (*KINEMATIC, *ALONE))]
+CASES = [*INVERSE, *((outputs, ()) for outputs in KINEMATIC)]
+CASES += [pytest.param((outputs, ()), marks=pytest.mark.long) for outputs in ALONE]
 
 
 ROBOTS = [(random_tree, 4, "armature"), (floating_tree, 2, "exact")]

@@ -10,10 +10,12 @@ from dynamics.blocks.declared_quantities import QUANTITIES
 
 NO_KNOT = {"step": 0.01, "seed": 4}  # differences that pass no knot of the couplings
 NAMED = {"link": ":tool", "joint": ":joint1", "": ""}
-ALONE = [((f"{name}{NAMED[declared.argument]}",), ()) for name, declared in QUANTITIES.items()]
-TOGETHER = [
+ALONE = [f"{name}{NAMED[declared.argument]}" for name, declared in QUANTITIES.items()]
+CASES = [
     (("tau", "base_wrench", "wrench:joint2", "motor_torque"), ("link1", "link2")),
-    (("velocity:link1", "position:tool", "momentum", "kinetic_energy"), ()),
+    (("velocity:link1", "position:tool", "orientation:tool", "centre_of_mass", "momentum"), ()),
+    (("kinetic_energy", "potential_energy"), ()),
+    *(pytest.param(((name,), ()), marks=pytest.mark.long) for name in ALONE),
 ]
 
 
@@ -22,7 +24,7 @@ def model(request):
     return coupled_tree(request.param)
 
 
-@pytest.fixture(params=[*ALONE, *TOGETHER], ids=lambda case: "+".join(case[0]))
+@pytest.fixture(params=CASES, ids=lambda case: "+".join(case[0]))
 def block(request, model):
     return model.block(*request.param)
 

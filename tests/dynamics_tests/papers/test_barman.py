@@ -19,7 +19,10 @@ from dynamics.papers.trees.linkage import linkage_of
 NODES = 3
 
 
-@pytest.fixture(params=["exact", "armature", "none"])
+MORE_ROTORS = [pytest.param(mode, marks=pytest.mark.long) for mode in ("armature", "none")]
+
+
+@pytest.fixture(params=["exact", *MORE_ROTORS])
 def model(request):
     return random_model(1, geared=GEARED).with_rotors(request.param)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_trees import random_state, random_tree, relative_error
+from tiers import fast_first
 
 import dynamics
 import problems
@@ -64,7 +65,7 @@ def test_known_robots_have_as_many_as_published(name, locked, count):
     assert dynamics.base_parameters(model).count == count + 2 * model.n
 
 
-@pytest.mark.parametrize("seed", range(8))
+@fast_first("seed", range(8), 3)
 def test_torques_depend_on_base_parameters_alone(seed):
     model = random_tree(seed, mimic=seed % 2 == 1).with_rotors("armature")
     base, motion = dynamics.base_parameters(model), random_state(model, 20, seed=seed + 77)

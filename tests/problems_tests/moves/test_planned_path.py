@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import dynamics
 from problems import moves
@@ -39,7 +40,7 @@ def checked(path):
     return np.concatenate(parts)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@fast_first("seed", range(5), 2)
 def test_a_path_goes_around_a_wall(seed):
     clearances = table(WALL)
     path = planned_path(clearances, START, GOAL, CLEARANCE, seed=seed)

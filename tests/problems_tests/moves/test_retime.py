@@ -8,7 +8,7 @@ import pytest
 from retimed_robots import MASS, REACH, carriage, random_waypoints, ur5, with_joints
 from scipy.interpolate import BSpline, CubicSpline, PPoly, make_interp_spline
 from scipy.optimize import brentq
-from tiers import long_first
+from tiers import fast_first, long_first
 
 import dynamics
 import trajopt
@@ -97,7 +97,7 @@ def test_a_spring_is_part_of_the_torque():
     np.testing.assert_allclose(np.abs(motion.tau(t)), [4.0], rtol=5e-4)  # s'' is constant on a segment
 
 
-@pytest.mark.parametrize("seed", range(3))
+@fast_first("seed", range(3), 1)
 def test_on_the_same_grid_toppra_needs_the_same_time(seed):
     """Equal rows, those of its interpolation scheme at both ends of a segment: equal to 1e-6."""
     toppra = pytest.importorskip("toppra")
@@ -306,7 +306,7 @@ def test_a_motion_prints_what_is_proved():
     assert "torque" in text and "sampled at" in text and "proved" in text
 
 
-@pytest.mark.parametrize("seed", range(6))
+@fast_first("seed", range(6), 2)
 def test_limits_of_random_motions_hold_between_all_grid_points(seed):
     """Torques that only just hold the robot, with friction or without, and five to forty waypoints."""
     rng = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from retimed_robots import MASS, REACH, carriage, random_waypoints, ur5
 from scipy.interpolate import CubicSpline, PPoly
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -37,7 +38,7 @@ def test_curves_are_derivatives_of_each_other_and_torques_those_of_the_robot():
     assert motion.verify().holds
 
 
-@pytest.mark.parametrize("jerk", [1e-9, 20.0, 1e7])
+@fast_first("jerk", [1e-9, 20.0, 1e7], 1)
 def test_times_go_with_the_cube_root_of_the_jerk_however_small_it_is(jerk):
     """One line, no other limit that matters: T^3 J / D = 32."""
     motion = moves.retime(carriage(), [[0.0], [REACH]], jerk=jerk)

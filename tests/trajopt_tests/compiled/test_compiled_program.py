@@ -102,10 +102,14 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def compiled():
+    return trajopt.compile(build())
+
+
 @every("case", CASES, fast=4)
-def test_other_values_give_the_program_of_the_problem_that_is_stated_with_them(case):
+def test_other_values_give_the_program_of_the_problem_that_is_stated_with_them(compiled, case):
     values, stated = CASES[case]
-    compiled = trajopt.compile(build())
     nlp, start = compiled.program(values)
     assert start is None
     assert_same_program(nlp, trajopt.transcribe(build(**stated)))
@@ -154,8 +158,7 @@ def test_velocities_at_free_durations_are_rows_where_they_are_declared():
         ({"reach": (-0.5, 0.5)}, InfeasibleBoundsError, "boundary"),
     ],
 )
-def test_values_that_are_none_or_need_another_program_are_typed_errors(values, error, told):
-    compiled = trajopt.compile(build())
+def test_values_that_are_none_or_need_another_program_are_typed_errors(compiled, values, error, told):
     with pytest.raises(error, match=told):
         compiled.program(values)
     assert_same_program(compiled.program()[0], trajopt.transcribe(build()))  # and nothing has changed

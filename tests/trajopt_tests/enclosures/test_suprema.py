@@ -50,7 +50,7 @@ def robot(seed):
     return RigidBodyModel(model.bodies, model.gravity, model.name, rotors=mode, frames=model.frames)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@fast_first("seed", range(10), 3)
 def test_torques_of_random_robots_never_leave_their_models(seed):
     rng = np.random.default_rng(seed)
     model = robot(seed)

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -36,7 +37,7 @@ def test_a_figure_or_a_part_of_one_is_drawn_on_and_gets_no_title(rr, name):
     assert figure.get_suptitle() == left.get_suptitle() == ""
 
 
-@pytest.mark.parametrize("name", PANELS)
+@fast_first("name", PANELS, 2)
 def test_axes_of_the_caller_are_drawn_on(rr, name):
     figure = Figure()
     axes = figure.subplots(PANELS[name], 1, squeeze=False)

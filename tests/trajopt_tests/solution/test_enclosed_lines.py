@@ -51,7 +51,7 @@ def test_certified_optima_in_minimum_time_are_proved(problem):
     assert np.all(violation <= np.array([line.value for line in torques]) + 1e-9)
 
 
-@pytest.mark.parametrize("offset", [-1e-2, -1e-5, 1e-5, 1e-2])
+@fast_first("offset", [-1e-2, -1e-5, 1e-5, 1e-2], 2)
 def test_a_bound_near_the_largest_torque_is_proved_or_refused(offset):
     solution = arm()
     tau = solution.tau(np.linspace(0.0, 1.0, 200_001))
@@ -209,7 +209,7 @@ def test_integrals_are_enclosed_or_refused(factor):
     assert cost.evidence == "enclosure" and cost.holds and cost.value <= 1e-8 * cost.scale
 
 
-@pytest.mark.parametrize("weight", [1.0, 1e-9])
+@fast_first("weight", [1.0, 1e-9], 1)
 def test_report_and_certificate_measure_a_cost_as_one(weight):
     """Beside a cost a billion times as large, too: both have the difference to the value that is reported."""
     solution = arm()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tiers import every
+from tiers import every, fast_first
 
 import trajopt
 from tests.support.hand_written import PointMasses
@@ -41,7 +41,7 @@ def test_rows_are_the_control_points_of_every_piece(order, multiplicity, degree)
 
 
 @pytest.mark.parametrize(("quantity", "name", "bound"), [(trajopt.a, "a", 4.0), (trajopt.jerk, "jerk", 40.0)])
-@pytest.mark.parametrize("degree", [4, 5])
+@fast_first("degree", [4, 5], 1)
 def test_hull_limits_hold_for_all_times(quantity, name, bound, degree):
     solution = trajopt.solve(moved(degree, quantity, bound))
     t = np.linspace(0.0, solution.duration, 20001)

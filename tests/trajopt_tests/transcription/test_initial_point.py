@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import dynamics
 import problems
@@ -38,7 +39,7 @@ def test_from_rest_to_rest_the_guess_is_the_cubic_without_spikes(intervals):
     assert curve.at_progress(S) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["two_link_rr", "three_link_arm", "six_axis_arm"])
+@fast_first("name", ["two_link_rr", "three_link_arm", "six_axis_arm"], 1)
 def test_the_guessed_duration_does_not_grow_with_the_mesh(name):
     durations = [guess(getattr(problems, name).build(intervals=n)).duration for n in (10, 40, 160)]
     assert max(durations) <= 1.1 * min(durations)

@@ -5,6 +5,7 @@ import pytest
 from random_trees import random_tree
 from scipy import sparse
 from slopes import both_ways
+from tiers import fast_first
 
 import trajopt
 
@@ -46,7 +47,7 @@ def hessian_of_lagrangian(nlp, y, multipliers):
 
 
 @both_ways
-@pytest.mark.parametrize("seed", TREES)
+@fast_first("seed", TREES, 2)
 def test_first_and_second_derivatives_are_slopes_of_values_and_gradients(seed, slope):
     nlp = trajopt.transcribe(problem_on(seed))
     y, multipliers = point_of(nlp, seed)

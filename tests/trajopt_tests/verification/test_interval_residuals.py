@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import trajopt
 from trajopt.checks.path_equations import interval_errors
@@ -51,7 +52,7 @@ def forced(force, intervals=4):
     return trajopt.solve(problem, refine=None, starts=1)
 
 
-@pytest.mark.parametrize("width", [3e-3, 0.01, 0.03])
+@fast_first("width", [3e-3, 0.01, 0.03], 1)
 def test_a_pulse_between_nodes_fails_whatever_its_width(width):
     nodes = forced(lambda t: 0.0 * t).node_times
     widest = int(np.argmax(np.diff(nodes)))

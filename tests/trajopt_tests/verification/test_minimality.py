@@ -55,7 +55,7 @@ def stationary(problem):
 
 
 @pytest.mark.parametrize("dense", [minimality.DENSE, 5])
-@pytest.mark.parametrize("seed", range(8))
+@fast_first("seed", range(8), 3)
 def test_a_saddle_is_told_from_a_minimum_at_its_conjugate_point(seed, dense, monkeypatch):
     """Of integral a^2 - c v^2 over T seconds the second variation is positive where c T^2 < 4 pi^2.
 
@@ -292,7 +292,7 @@ def test_products_of_limits_that_are_not_touched_cost_nothing(intervals, mu):
 @pytest.mark.parametrize(
     ("cost", "passes"), [(lambda a: -(a**4), False), (lambda a: a**3, False), (lambda a: a**4, True)]
 )
-@pytest.mark.parametrize("limited", [False, True])
+@fast_first("limited", [False, True], 1)
 def test_a_point_without_curvature_is_a_minimum_where_nothing_falls_from_it(cost, passes, limited):
     """A parameter at 0, where slope and curvature vanish, beside a motion that rows hold or leave free."""
     system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from taylor_slopes import slopes
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -86,7 +87,7 @@ def test_a_ball_bounces_beside_a_cart_whose_velocity_goes_on():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("border", [0.25, 1.0 / 3.0, 0.5, 0.8])
+@fast_first("border", [0.25, 1.0 / 3.0, 0.5, 0.8], 2)
 def test_a_push_at_a_given_time_saves_what_the_costate_says(border):
     """Where v may jump its costate is zero: a = c (b - t), c = 3 / (b^3 + (1 - b)^3), and c is the effort."""
     solution = trajopt.solve(pushed(border))

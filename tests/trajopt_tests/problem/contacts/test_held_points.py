@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -132,9 +133,7 @@ def test_feet_given_as_points_of_shanks_stand_as_those_given_as_frames():
 
 
 @pytest.mark.parametrize("kind", ["origin", "point", "line", "sole"])
-@pytest.mark.parametrize(
-    "ground", [trajopt.Ground(slope=(0.2, -0.1)), trajopt.Plane((0.4, 0.0, 0.0), (-1, 0, 0.2))]
-)
+@fast_first("ground", [trajopt.Ground(slope=(0.2, -0.1)), trajopt.Plane((0.4, 0.0, 0.0), (-1, 0, 0.2))], 1)
 def test_an_impulse_acts_on_joints_as_it_does_work_on_its_points(kind, ground):
     """J'p of an impact against differences of sum_c p_c . place_c, and what is zero behind it."""
     schedule = trajopt.Schedule([((), 0.2), (("FL",), 0.2)], feet=("FL",))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from feet import missing_at_base
 from taylor_slopes import slope_and_difference_of_rows, slopes
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -164,7 +165,7 @@ TROT = [(("FL", "HR"), 0.12), (("FR", "HL"), 0.12)]  # half a period from touchd
 CUT = [(("FL", "HR"), 0.06), (("FR", "HL"), 0.06)]  # half a period from the middle of a stance
 
 
-@pytest.mark.parametrize(
+@fast_first(
     ("stances", "sides", "landing"),
     [
         (TROT[:1], {"FL": "FR", "HL": "HR"}, True),
@@ -172,6 +173,7 @@ CUT = [(("FL", "HR"), 0.06), (("FR", "HL"), 0.06)]  # half a period from the mid
         (TROT, None, True),
         ([*CUT, CUT[0]], None, False),
     ],
+    2,
 )
 def test_an_impact_between_two_periods_is_refused(stances, sides, landing):
     """Velocities of a periodic gait do not jump there; a foot whose mirror image stands at the end may."""

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import casadi
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -41,7 +42,7 @@ def random_motion():
 
 
 @pytest.mark.parametrize("surface", [WALL, RAMP, BOX.face("+z"), BOX.face("-y"), ON_TRUNK])
-@pytest.mark.parametrize("held", ["xyz", "z"])
+@fast_first("held", ["xyz", "z"], 1)
 def test_what_is_held_on_a_surface_is_the_velocity_of_the_point_against_it(surface, held):
     """Against differences of the point's place, seen from the link of a surface that moves."""
     problem, contact = contact_on(surface, held=held)

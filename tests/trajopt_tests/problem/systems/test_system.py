@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from double_integrator import double_integrator, effort, least_effort
+from tiers import fast_first
 
 import trajopt
 from trajopt.base.errors import (
@@ -37,7 +38,7 @@ def initial_value_error(intervals, order, points):
     return np.abs(end - [np.cos(w), -w * np.sin(w)]).max()
 
 
-@pytest.mark.parametrize(
+@fast_first(
     ("order", "points", "promised"),
     [
         (2, "radau", 3),
@@ -47,6 +48,7 @@ def initial_value_error(intervals, order, points):
         (3, "lobatto", 4),
         (4, "lobatto", 6),
     ],
+    3,
 )
 def test_the_error_at_the_end_falls_with_the_order_that_the_points_promise(order, points, promised):
     coarse, fine = (initial_value_error(count, order, points) for count in (4, 8))

@@ -10,6 +10,7 @@ import pytest
 from hand_written import PointMasses
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, root
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -38,7 +39,7 @@ def thrown_at_a_wall(distance: float, hold: str = "nodes") -> trajopt.Problem:
 
 
 @pytest.mark.parametrize("hold", ["nodes", "hull"])
-@pytest.mark.parametrize("distance", [0.05, 0.1, 0.15])
+@fast_first("distance", [0.05, 0.1, 0.15], 1)
 def test_a_wall_is_followed_from_three_distances_on(distance, hold):
     """The integral of a^2 is 8 / (9 l), on the wall from 3 l to 1 - 3 l."""
     solution = trajopt.solve(thrown_at_a_wall(distance, hold), refine=PATIENT)

@@ -31,23 +31,21 @@ from trajopt.transcription.transcribe import transcribe
 LIBRARY = {
     "double_integrator": {},
     "sliding_mass": {"velocity": 3.0},
+    "two_link_rr": {"intervals": 20},
+    "cart_pole": {"intervals": 10},
+    "minimum_fuel": {},
+    "gear_ratio": {},
     "kirk": {},
     "betts_robot_arm": {"intervals": 10},
-    "two_link_rr": {"intervals": 20},
     "two_link_pr": {"intervals": 20},
     "six_axis_arm": {"intervals": 10},
     "urdf_arm": {"intervals": 10, "u": 0.5},
-    "cart_pole": {"intervals": 10},
-    "minimum_fuel": {},
     "arm_design": {},
-    "gear_ratio": {},
     "van_der_pol": {},
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name == "arm_design")) for name in LIBRARY]
-)
+@fast_first("name", LIBRARY, 6)
 def test_library_problems_have_ipopts_optimum_and_satisfy_the_kkt_conditions(name):
     nlp = transcribe(catalogue.build(name, LIBRARY[name]))
     ours, theirs = InteriorPoint().solve(nlp), Ipopt().solve(nlp)
