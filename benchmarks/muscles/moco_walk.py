@@ -22,9 +22,10 @@ import numpy as np
 
 import dynamics
 import trajopt
-from problems.human.measured.external_loads import read_external_loads
+from problems.human.measured.external_loads import MeasuredForce, read_external_loads
 from problems.human.measured.inverse_dynamics import JointMoments, joint_moments
 from problems.human.motions.motion_file import read_motion
+from problems.human.muscles.contact_forces import joint_force
 from problems.human.muscles.given_motion import GivenMotion, Tendon, muscles_of_motion
 from problems.human.opensim.storage import read_storage
 
@@ -32,6 +33,7 @@ MODEL = "subject_walk_scaled"
 WINDOW, INTERVALS = (0.48, 1.61), 57
 ROUNDING = 1e-9  # s, added to both ends of the window
 GUESSES = (0.02, 0.05, 0.5)
+KNEE, KNEE_WEIGHT = "walker_knee_r", 10.0
 BARRIER = 8e-6  # at which MocoInverse ends at its default tolerance, 1e-3
 
 
@@ -54,10 +56,12 @@ def show(label: str, objective: float, iterations: int, seconds: float) -> None:
 
 
 class Walk:
-    """The model, its joint moments along the walk, and its function-based paths."""
+    """The model, its joint moments along the walk, its function-based paths, and the forces of the ground."""
 
-    def __init__(self, model: dynamics.OsimModel, moments: JointMoments, paths: Any) -> None:
-        self.model, self.moments, self.paths = model, moments, paths
+    def __init__(
+        self, model: dynamics.OsimModel, moments: JointMoments, paths: Any, forces: tuple[MeasuredForce, ...]
+    ) -> None:
+        self.model, self.moments, self.paths, self.forces = model, moments, paths, forces
 
     def posed(self, tendon: Tendon = "rigid", intervals: int = INTERVALS) -> GivenMotion:
         """The problem of Moco's example."""
@@ -77,11 +81,11 @@ def read_walk(folder: Path) -> Walk:
     paths = dynamics.load_function_paths(
         folder / f"{MODEL}_FunctionBasedPathSet.xml", model.robot.joint_names
     )
-    return Walk(model, moments, paths)
+    return Walk(model, moments, paths, loads)
 
 
 def runs(walk: Walk) -> Iterator[tuple[str, GivenMotion, trajopt.Ipopt]]:
-    """Tolerances and a barrier like Moco's, guesses, twice the intervals, and compliant tendons."""
+    """Tolerances and a barrier like Moco's, guesses, twice the intervals, the knee as a cost, compliance."""
     for tolerance in (1e-3, 1e-6):
         yield f"tolerance {tolerance:g}", walk.posed(), trajopt.Ipopt(tol=tolerance)
     yield f"barrier kept at {BARRIER:g}", walk.posed(), trajopt.Ipopt(options={"mu_target": BARRIER})
@@ -90,6 +94,10 @@ def runs(walk: Walk) -> Iterator[tuple[str, GivenMotion, trajopt.Ipopt]]:
         motion.problem.guess(x=np.full((2, motion.block.m), guess))
         yield f"tolerance 1e-9, all activations {guess:g}", motion, trajopt.Ipopt(tol=1e-9)
     yield "twice the intervals", walk.posed(intervals=2 * INTERVALS), trajopt.Ipopt(tol=1e-6)
+    motion = walk.posed()
+    load = joint_force(walk.model, motion, KNEE, walk.forces)
+    motion.problem.minimize(KNEE_WEIGHT * load**2, name="load of the knee")
+    yield "load of the right knee as a cost", motion, trajopt.Ipopt(tol=1e-6)
     yield "compliant tendons", walk.posed("compliant"), trajopt.Ipopt(tol=1e-6)
 
 

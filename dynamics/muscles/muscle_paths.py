@@ -95,6 +95,17 @@ class MusclePaths:
                  for i, part in zip(starts, parts(q), strict=True)]  # fmt: skip
         return np.concatenate(found)
 
+    def pulls(self, q: ArrayLike, links: Iterable[str]) -> Array:
+        """(K, m, 3) forces on these links together, in world axes, of 1 N along each path; q : (K, n)."""
+        q, packed = self._poses(q)[0], self._packed
+        counted = np.zeros(packed.tree.link_count + 1)  # the last is the ground
+        counted[[packed.tree.link_index(link) for link in links]] = 1.0
+        found = []
+        for part in parts(q):
+            now = packed.at(part)
+            found.append(np.einsum("kmpi,kmp->kmi", packed.forces(now), counted[now.links]))
+        return np.concatenate(found)
+
     def as_opensim(self) -> MusclePaths:
         """The same with `stale_ends`, to compare with numbers of OpenSim 4."""
         return replace(self, stale_ends=True)

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     "--width", type=float, default=1.0, show_default=True, help="Of active force over fibre length."
 )
 @click.option("--passive/--no-passive", default=True, show_default=True, help="Whether resting fibres pull.")
+@click.option(
+    "--joint-load",
+    type=(str, float),
+    multiple=True,
+    metavar="JOINT WEIGHT",
+    help="Adds this weight times the integral of the joint's squared contact force, in body weights.",
+)
 @click.option("--emg", type=EXISTING_FILE, help="Electromyography beside the activations, .sto or .mot.")
 @click.option("--side", type=click.Choice(["r", "l"]), default="r", show_default=True, help="Leg of --emg.")
 @click.option(
@@ -42,6 +49,7 @@ def muscles(
     reserves: float,
     width: float,
     passive: bool,
+    joint_load: tuple[tuple[str, float], ...],
     emg: Path | None,
     side: str,
     out: Path,
@@ -54,7 +62,7 @@ def muscles(
     contact forces of all joints (joint_forces.sto) and figures. Names coordinates that were not measured,
     large residual forces, joints that the muscles cannot drive and fibres beyond their curves.
     """
-    from problems.human.muscles.contact_forces import contact_forces
+    from problems.human.muscles.contact_forces import contact_forces, joint_force
     from problems.human.muscles.electromyography import read_electromyography
     from problems.human.muscles.given_motion import muscles_of_motion
     from problems.human.muscles.muscle_use import solve_muscles
@@ -63,6 +71,9 @@ def muscles(
     problem = muscles_of_motion(
         osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive
     )
+    for joint, weight in joint_load:
+        load = joint_force(osim, problem, joint, loads)
+        problem.problem.minimize(weight * load**2, name=f"squared contact force in {joint}")
     recorded = None if emg is None else read_electromyography(emg, problem.fibres.names, side)
     output.progress(f"{problem.block.m} muscles on {len(problem.coordinates)} coordinates")
     use = solve_muscles(problem)

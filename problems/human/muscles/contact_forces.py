@@ -1,4 +1,4 @@
-"""Contact forces in the joints of a motion: what bones transmit, with the muscles of `MuscleUse` pulling."""
+"""Contact forces in the joints of a motion, which bones transmit: of muscles found, and as a term."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import trajopt
 from dynamics import OsimModel
+from dynamics.couplings.coupled_tree import CoupledTree
+from dynamics.muscles.motion_block import MISSING, MotionBlock, PathMotion
 from problems.human.measured.external_loads import MeasuredForce, wrenches_on_links
 from problems.human.measured.inverse_dynamics import JointMoments
+from problems.human.muscles.given_motion import GivenMotion, muscles_in
 from problems.human.muscles.muscle_use import MuscleUse
 from problems.human.opensim.storage import Storage, write_storage
+from trajopt.base.arguments import check_choice
 from trajopt.base.errors import ProblemError
+from trajopt.terms.block_term import BlockTerm
 
 SAME_TIME = 1e-9  # s
+LEAST_PULL = 1e-9  # of a tension: a muscle with a smaller one does not load the joint
 PARTS = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
@@ -68,18 +75,63 @@ def contact_forces(
     ground and pelvis, which are residuals. Raises ProblemError for moments of other times than the muscles',
     MuscleError for a model without muscles.
     """
-    robot, time = model.robot, moments.time
+    time = moments.time
     if time[0] < use.time[0] - SAME_TIME or time[-1] > use.time[-1] + SAME_TIME:
         raise ProblemError(
             f"the moments are of {time[0]:g} to {time[-1]:g} s, the muscles of {use.time[0]:g} to "
             f"{use.time[-1]:g} s: give the moments that the muscles were computed from"
         )
     tensions = np.stack([np.interp(time, use.time, tension) for tension in use.force.T], axis=1)
-    external = wrenches_on_links(robot, moments.q, time, forces)
-    loads = {link: external[:, i] for i, link in enumerate(robot.link_names) if external[:, i].any()}
-    wrench = model.joint_reactions(moments.q, moments.v, moments.a, tensions=tensions, loads=loads)
-    gravity = float(np.linalg.norm(robot.gravity))
     return ContactForces(
         tuple(joint.name for joint in model.joints), tuple(joint.child.body for joint in model.joints), time,
-        wrench, robot.total_mass * gravity,
+        _reactions(model, moments, forces, tensions), _weight(model),
     )  # fmt: skip
+
+
+def joint_force(
+    model: OsimModel, motion: GivenMotion, joint: str, forces: tuple[MeasuredForce, ...] = ()
+) -> BlockTerm:
+    """The contact force (3,) in a joint, in body weights and world axes, as a term of `motion.problem`.
+
+    R(t) = R_0(t) + sum over muscles of F d(t), with R_0 the force without muscles and d that of a tension of
+    1 N, both of the motion. As a cost it enters squared, `minimize(10.0 * load**2)`; limits bound components.
+
+    model, forces : those that `motion` was made of. Raises OptionError for a joint that the model lacks,
+    naming those that it has.
+    """
+    names = tuple(each.name for each in model.joints)
+    check_choice("joint", joint, names)
+    at, moments, known = names.index(joint), motion.moments, motion.block.motion
+    alone = _reactions(model, moments, forces, np.zeros_like(known.length))[:, at, 3:]
+    outer = _outer_links(model, str(model.joints[at].child.link))
+    pulls = -muscles_in(model).paths.pulls(moments.q, outer)
+    pulls[:, np.abs(pulls).max(axis=(0, 2)) < LEAST_PULL] = 0.0
+    weight = _weight(model)
+    along = PathMotion(known.time, known.length, known.speed, -pulls / weight, alone / weight)
+    block = MotionBlock(motion.fibres, motion.tendon, along)
+    return trajopt.block_term(block, output=MISSING, name=f"contact force in {joint}", unit="body weights")
+
+
+def _reactions(
+    model: OsimModel, moments: JointMoments, forces: tuple[MeasuredForce, ...], tensions: np.ndarray
+) -> np.ndarray:
+    """(K, j, 6) wrenches in all joints at the times of a motion."""
+    robot = model.robot
+    external = wrenches_on_links(robot, moments.q, moments.time, forces)
+    loads = {link: external[:, i] for i, link in enumerate(robot.link_names) if external[:, i].any()}
+    return model.joint_reactions(moments.q, moments.v, moments.a, tensions=tensions, loads=loads)
+
+
+def _outer_links(model: OsimModel, first: str) -> list[str]:
+    """A link and all that it carries."""
+    robot = model.robot
+    tree = robot.tree if isinstance(robot, CoupledTree) else robot
+    outer: list[int] = []
+    for i, parent in enumerate(tree.parent):
+        if tree.link_names[i] == first or parent in outer:
+            outer.append(i)
+    return [tree.link_names[i] for i in outer]
+
+
+def _weight(model: OsimModel) -> float:
+    return model.robot.total_mass * float(np.linalg.norm(model.robot.gravity))

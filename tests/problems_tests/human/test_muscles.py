@@ -12,10 +12,10 @@ import trajopt
 from problems.cli.command_line import main
 from problems.human.measured.inverse_dynamics import joint_moments
 from problems.human.motions.motion_file import MotionTable
-from problems.human.muscles.contact_forces import contact_forces
+from problems.human.muscles.contact_forces import contact_forces, joint_force
 from problems.human.muscles.electromyography import Electromyography, correlations, read_electromyography
 from problems.human.muscles.given_motion import muscles_of_motion
-from problems.human.muscles.muscle_use import solve_muscles
+from problems.human.muscles.muscle_use import muscle_use, solve_muscles
 from problems.human.opensim.storage import Storage, read_storage, write_storage
 from problems.human.plot.muscle_curves import activations
 from trajopt.base.errors import OptionError, ProblemError
@@ -180,12 +180,36 @@ def test_recorded_activity_is_drawn_as_a_share_of_its_largest_value(use):
 def test_the_command_writes_tables_and_figures(folder):
     out = folder / "run"
     arguments = ["muscles", str(folder / "arm.osim"), str(folder / "swing.mot"), "--cutoff", "0"]
+    arguments += ["--joint-load", "hinge", "0.01"]
     run = CliRunner().invoke(main, [*arguments, "--out", str(out), "--json"], catch_exceptions=False)
     assert run.exit_code == 0, run.output
     answer = json.loads(run.stdout)
     assert answer["status"] == trajopt.Status.CONVERGED.value and not answer["problems"]
     assert all((out / name).is_file() for name in ("muscles.sto", "joint_forces.sto", "joint_forces.png"))
     assert set(answer["largest_force"]) == {"flexor_r", "extensor_r"}
+
+
+@pytest.mark.long
+def test_the_load_of_a_joint_is_a_term_whose_cost_unloads_it():
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    moments = moments_of(model)
+    loads = []
+    for weight in (0.0, 1.0):
+        motion = muscles_of_motion(model, moments, intervals=50, reserves=10.0)
+        load = joint_force(model, motion, "hinge")
+        motion.problem.minimize(weight * load**2, name="load")
+        solution = trajopt.solve(motion.problem, refine=None, starts=1, coarse_to_fine=False)
+        assert solution.converged
+        found = contact_forces(model, moments, muscle_use(motion, solution))
+        expected = found.wrench[:, 0, 3:] / found.weight
+        given = np.reshape(solution.value(load, TIME), (-1, 3))
+        assert (
+            np.abs(given - expected).max() < 0.02 * np.abs(expected).max()
+        )  # tensions are interpolated there
+        loads.append(np.mean(expected**2))
+    assert loads[1] < 0.9 * loads[0]
+    with pytest.raises(OptionError, match="hinge"):
+        joint_force(model, motion, "knee")
 
 
 @pytest.mark.long
