@@ -18,7 +18,7 @@ from problems.human.muscles.muscle_use import MuscleUse
 from problems.human.opensim.storage import Storage, write_storage
 from trajopt.base.arguments import check_choice
 from trajopt.base.errors import ProblemError
-from trajopt.terms.block_term import BlockTerm
+from trajopt.terms.term import BlockTerm
 
 SAME_TIME = 1e-9  # s
 LEAST_PULL = 1e-9  # of a tension: a muscle with a smaller one does not load the joint
