@@ -110,13 +110,8 @@ def kinetic_batch(intervals: int) -> trajopt.Phases:
         system = trajopt.system(names, ("u1", "u2", "u3", "u4", "temperature"), rates)
         problem = trajopt.Problem(system, radau(intervals, duration=duration), name=name)
         problem.parameter("catalyst", 0.0, 0.0262, guess=0.013)
-        for control, upper, start in (
-            ("u1", 15.0, 10.0),
-            ("u2", 0.02, 0.0),
-            ("u3", 2e-5, 1e-5),
-            ("u4", 2e-5, 1e-5),
-        ):
-            problem.control(control, 0.0, upper, guess=start)
+        for control, upper in (("u1", 15.0), ("u2", 0.02), ("u3", 2e-5), ("u4", 2e-5)):
+            problem.control(control, 0.0, upper)
         problem.control("temperature", 293.15, 393.15, guess=393.15)
         for state, upper in zip(names, highest, strict=True):
             problem.subject_to(trajopt.state(state), 5.0 if state == "y2" else 0.0, upper)

@@ -268,10 +268,12 @@ class AdditionalCurve(Unknown):
     pieces : the basis of their own; None for that of the joints
     is_state : an equation gives its derivative, so that it needs no node for each coefficient
     components : names of its components in reports and figures; empty: numbers
+    is_guessed : a user's own guess is among these values
     """
 
     pieces: PiecewisePolynomial | NodeValues | None = None
     is_state: bool = False
+    is_guessed: bool = field(default=False, kw_only=True)
     components: tuple[str, ...] = ()
 
     @property

@@ -39,18 +39,21 @@ NEARLY_LEAST = 1.05  # a duration counts as good whose violation is within this 
 FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
 
 
-def first_guess(problem: ProblemData, layout: Layout, duration: float | None = None) -> Array:
+def first_guess(
+    problem: ProblemData, layout: Layout, duration: float | None = None, curve: GuessedCurve | None = None
+) -> Array:
     """The x of the user's curve, or of a smooth one in joint space between the boundary values.
 
     layout : of the problem's unknowns
     duration : seconds of the whole motion where the user guesses none
+    curve : in place of these curves
     """
     arcs = problem.trajectory.arcs
     wanted = np.full(len(arcs), (FALLBACK_DURATION if duration is None else duration) / len(arcs))
     if problem.guessed_durations is not None:
         wanted = problem.guessed_durations
     durations = np.clip(wanted, *problem.trajectory.duration_bounds)
-    guessed = problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
+    guessed = curve or problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
     if problem.closures:
         guessed = ClosedGuess.of(problem, guessed)
     x = np.empty(layout.size)

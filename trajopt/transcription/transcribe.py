@@ -29,6 +29,7 @@ from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
+from trajopt.transcription.consistent_start import consistent_start
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.initial_point import beside_singular_point, first_guess, with_guessed_duration
 from trajopt.transcription.leaf_map import LeafMap, SplineMap
@@ -302,6 +303,7 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
         (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.b.size else None,
     )
     start = beside_singular_point(problem, unknowns, functions, row_bounds, bounds, start)
+    start = consistent_start(problem, unknowns, structure.spline_map, bounds, start)
     return program_at(structure, values, start, unscaled=(functions, row_bounds))
 
 

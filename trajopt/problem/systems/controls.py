@@ -46,7 +46,7 @@ def control_of(
     _check_degree(name, chosen, continuous)
     own = PiecewisePolynomial(int(chosen), bool(continuous), by_default=degree is None)
     check_nodes(name, own, trajectory)
-    return replace(curve, pieces=own)
+    return replace(curve, pieces=own, is_guessed=guess is not None)
 
 
 def controls_of(dynamics: Dynamics) -> Mapping[str, int] | None:
