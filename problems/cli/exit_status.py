@@ -12,7 +12,6 @@ from problems.cli.output import echo
 
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution
-    from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.report import Report
 
 
@@ -26,7 +25,7 @@ def conclude_motion(passed: bool) -> None:
         sys.exit(NOT_CONVERGED)
 
 
-def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport, passed: bool) -> None:
+def conclude(solution: Solution | PhasesSolution, report: Report, passed: bool) -> None:
     """Exit 1 with the reason and the worst constraints unless the solve converged and the answer passed."""
     certified = solution.certificate is None or solution.certificate.holds
     if solution.converged and passed and certified:

@@ -2,7 +2,7 @@
 
 --json     the answer is one JSON value, alone on standard output
 --quiet    no answer in words and no progress; complaints and the exit status remain
---verbose  more on the way, on standard error
+--verbose  the table of a report, and more on the way, on standard error
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trajopt.base.errors import printable
 from trajopt.base.files.plain_values import words
+
+if TYPE_CHECKING:
+    from trajopt.verification.report import Report
 
 READER_GONE = 141  # exit status of a program that writes to a closed pipe: 128 and the number of SIGPIPE
 
@@ -46,6 +49,10 @@ class Output:
         if not (self.as_json or self.quiet):
             echo(text)
 
+    def verdict(self, report: Report) -> None:
+        """The three lines of a report; with `--verbose` its table."""
+        self.answer(report.table if self.verbose else str(report))
+
     def values(self, content: Any) -> None:
         """The answer as JSON, where that was asked for; infinite numbers become the word "inf"."""
         if self.as_json:
@@ -67,7 +74,7 @@ def output_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
     helps = {
         "json": "Print the answer as JSON, alone on standard output.",
         "quiet": "Print nothing but complaints, and no progress.",
-        "verbose": "Print more on the way, on standard error.",
+        "verbose": "Print the table of a report, and more on the way, on standard error.",
     }
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:

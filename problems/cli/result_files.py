@@ -13,7 +13,6 @@ from trajopt.base.files.run_folder import LAST, RunFolder, mixture
 
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution
-    from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.report import Report
 
 
@@ -24,7 +23,7 @@ def write_results(
     one_page: bool,
     notify: Notify = silent,
     draw_own: DrawFigures = None,
-) -> tuple[Report | PhasesReport | None, list[str]]:
+) -> tuple[Report | None, list[str]]:
     """Verify a solution and write its files; the report, None where Ctrl-C ended the check, and the names.
 
     notify : called with a line before each figure;   draw_own : writes the figures of a user's own problem

@@ -13,11 +13,10 @@ from trajopt.base.files.plain_values import finite, words
 
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution
-    from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.report import Report
 
 
-def summary(solution: Solution | PhasesSolution, report: Report | PhasesReport | None) -> dict[str, Any]:
+def summary(solution: Solution | PhasesSolution, report: Report | None) -> dict[str, Any]:
     """The keys of `summary.json`: plain values that strict JSON can hold.
 
     A number that is not finite, or not known because there is no report, is null; an infinite parameter is
@@ -71,7 +70,7 @@ def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
     return {"phases": each} if each else {}
 
 
-def statements(report: Report | PhasesReport) -> list[dict[str, Any]]:
+def statements(report: Report) -> list[dict[str, Any]]:
     """Every component of every constraint with its largest violations; of phases, those of each."""
     found = []
     for phase, part in report.named_parts:

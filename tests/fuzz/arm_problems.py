@@ -50,7 +50,7 @@ class ArmTarget:
         solver = trajopt.Ipopt(max_iterations=ITERATIONS)
         solution = trajopt.solve(problem, solver, coarse_to_fine=False, starts=1)
         report = solution.verify()
-        str(report)
+        str(report.table)
         if solution.converged and report.holds:
             check_motion(solution, case)
 

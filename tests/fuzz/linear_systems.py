@@ -55,7 +55,7 @@ class SystemTarget:
         solver = trajopt.Ipopt(max_iterations=ITERATIONS)
         solution = trajopt.solve(problem, solver, coarse_to_fine=False, starts=1)
         report = solution.verify()
-        str(report)
+        str(report.table)
         if solution.converged and report.holds:
             told = 0.0 if report.simulation is None else 1.1 * report.simulation.end_to_end
             check_answer(solution, told, A, B, given)

@@ -63,7 +63,7 @@ class SolutionTarget:
             check_motion(solution, arrays, header)
         str(solution), repr(solution)
         report = solution.verify()
-        str(report), str(solution.certificate), json.dumps(report.summary())
+        report.table, str(solution.certificate), json.dumps(report.summary())
         if report.holds:
             check_claims(solution, header)
 

@@ -18,7 +18,7 @@ def test_terms_made_in_a_loop_have_names_of_their_own():
             return node.tau[joint]
 
         problem.subject_to(torque, -limit, limit)
-    labels = str(trajopt.solve(problem).verify())
+    labels = trajopt.solve(problem).verify().table
     assert "torque of joint 0" in labels and "torque of joint 1" in labels
     with pytest.raises(OptionError, match="the name of a term"):
         trajopt.term(name=3)(lambda node: node.q)  # pyright: ignore

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import ProblemData
     from trajopt.splines.curve import Curve
     from trajopt.verification.diagnosis import Diagnosis
-    from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.report import Report
 
 
@@ -171,9 +170,9 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
 
         return certificate_of_phases(self)
 
-    def verify(self, accuracy: float | None = None) -> PhasesReport:
+    def verify(self, accuracy: float | None = None) -> Report:
         """Check every phase as `Solution.verify` does, all links, and the optimality of all together."""
-        from trajopt.verification.phases_report import verify_phases
+        from trajopt.verification.verify import verify_phases
 
         with one_blas_thread():
             return verify_phases(self, accuracy)

@@ -242,7 +242,7 @@ def _solves(solution: Answer) -> str:
 def _without_title(solution: Answer) -> str:
     """The report of the verification; its title stands at the top of the page."""
     report = solution.verify()
-    return str(report).replace(f"{solution}\n", "", 1)
+    return report.table.replace(f"{solution}\n", "", 1)
 
 
 def _cost_rows(solution: Answer) -> Iterable[tuple]:

@@ -1,16 +1,14 @@
 """The report of a verification: a verdict, PASS or FAIL, its reason, and the figures that led to it.
 
-Also here: the verdict of a report, of one motion or of phases: PASS or FAIL, the reason, and its largest
-numbers.
+One motion is reported as phases are, as the only part of the report.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Any
+from textwrap import fill, indent
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +22,6 @@ from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.standing_feet import BaseBalance, StandingFeet
 from trajopt.problem.costs_and_constraints import Relaxation
-from trajopt.solution.solution import Answer
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
 
@@ -32,37 +29,47 @@ COARSE_ABOVE = BETWEEN  # of all costs: an error of the optimum as large as a co
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
 
 
-def accuracies(accuracy: float | None) -> tuple[float, float]:
-    """The accuracies between nodes and of limits over time that a user gives, or the defaults."""
-    return (BETWEEN, LIMIT_ACCURACY) if accuracy is None else (float(accuracy), float(accuracy))
-
-
-def fields_of(answer: Answer, title: str, kkt: KKT | None, accuracy: float | None) -> dict[str, Any]:
-    """The fields of a verdict that follow from an answer; kkt : recomputed, None where it is not known."""
-    allowed, of_limits = accuracies(accuracy)
-    return {
-        "title": title,
-        "kkt": kkt or answer.kkt,
-        "kkt_of_solve": answer.kkt,
-        "kkt_recomputed": kkt is not None,
-        "accuracy": allowed,
-        "limit_accuracy": of_limits,
-        "converged": answer.converged,
-        "status": answer.status.value,
-    }
+DIAGNOSE = "solution.diagnose() names what to look at"
+LABEL = 30  # characters, the least width of a report's first column
+WIDTH = 108  # characters of a line
+SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Verdict(ABC):
-    """The verdict of a report, of one motion or of phases: PASS where no reason stands against it.
+class Report:
+    """The result of a verification: PASS where no reason stands against it. Printed are three lines.
 
-    violations : of every bounded component of every constraint, at nodes and between them
-    equations : residuals of the path equations, those that the spline meets identically among them
+    The verdict, the largest excess over limits, and what is proved; `table` has every line as text.
+
+    Violations are in the units of their constraint. Of phases the names of violations, equations and costs
+    begin with their phase's.
+
     kkt : KKT residuals, recomputed where `kkt_recomputed`, else those of `kkt_of_solve`
     kkt_of_solve : those that the solver ended with
     accuracy : relative, between nodes: of the scale of an equation, an integral, a cost
     limit_accuracy : the same of limits over time, of their size
     error_of_optimum : by how much a finer mesh could lower the objective, an estimate; None where not known
+    violations : of every bounded component of every constraint, at nodes and between them
+    equations : residuals of the path equations, those that the spline meets identically among them
+    costs : the costs, recomputed
+    simulation : of the solution's torques; None where there is none, for the reason `unsimulated`
+    free_simulation : without the torques by which equations are missed; None where no equation has any
+    resolution : seconds, the largest step between samples
+    differences : what the solution reports inconsistently with its motion, in words
+    minimality : whether the stationary motion is a minimum, as far as that was looked at
+    balance : of a robot on feet, the force and moment that are missing between nodes; None of others
+    feet : how far feet that stand move, and the work of friction on them; None where none stands
+    designs : properties of the robot that follow from parameters, and their values
+    unbuilt : why a robot with these properties cannot exist; empty where it can
+    unsaved : parts of the problem that the file does not hold, which were not looked at
+    unmended : whether nodes were added for limits that are still exceeded between nodes
+    refined : whether intervals were halved in the solve
+    objective : sum of all costs
+    relaxations : parts of the problem that gave way to its start before it was solved: the rest is checked
+    rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
+    phases : (name, report) of every phase, with what it shares held at its value; none of one motion
+    links : every component of every link, and of the parameters that several phases have, their bounds too
+    together : what a solution reports of all phases together inconsistently with their motions, in words
     """
 
     title: str
@@ -74,27 +81,47 @@ class Verdict(ABC):
     converged: bool = True
     status: str = ""
     error_of_optimum: float | None = None
-    if TYPE_CHECKING:  # fields of one motion's report
-
-        @property
-        def violations(self) -> tuple[Line, ...]: ...
-        @property
-        def equations(self) -> tuple[EquationResidual, ...]: ...
+    violations: tuple[Line, ...]
+    simulation: Simulation | None = None
+    unsimulated: str = "the dynamics offers no forward dynamics"
+    equations: tuple[EquationResidual, ...] = ()
+    costs: tuple[CostCheck, ...] = ()
+    objective: float = 0.0
+    free_simulation: Simulation | None = None
+    resolution: float = 0.0
+    differences: tuple[str, ...] = ()
+    minimality: Minimality = field(default_factory=Minimality)
+    designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    unbuilt: str = ""
+    unsaved: tuple[str, ...] = ()
+    unmended: bool = False
+    refined: bool = False
+    rounding: float = 0.0
+    balance: BaseBalance | None = None
+    feet: StandingFeet | None = None
+    relaxations: tuple[Relaxation, ...] = ()
+    phases: tuple[tuple[str, Report], ...] = ()
+    links: tuple[Line, ...] = ()
+    together: tuple[str, ...] = ()
 
     @property
-    @abstractmethod
-    def named_parts(self) -> tuple[tuple[str, Any], ...]:
+    def named_parts(self) -> tuple[tuple[str, Report], ...]:
         """(name, report) of every phase; of one motion the report itself, without a name."""
+        return self.phases or (("", self),)
 
     @property
-    @abstractmethod
     def reason(self) -> str:
         """The most important reason why the solution fails; empty where none does."""
+        if self.phases:
+            wrong = (f"phase '{name}': {part.reason}" for name, part in self.phases if part.reason)
+            return self._reason_at_nodes() or next(wrong, "")
+        on_feet = (each.reason for each in (self.balance, self.feet) if each is not None)
+        return self._reason_at_nodes() or self._reason_between() or next(filter(None, on_feet), "")
 
     @property
-    @abstractmethod
-    def simulation_error(self) -> float | None:
-        """Largest gap of the simulation restarted at every knot; None where there is none."""
+    def holds_at_nodes(self) -> bool:
+        """True if all holds at the nodes, to 1e-6 of each scale, and between phases, and it is optimal."""
+        return not self._reason_at_nodes() and all(part.holds_at_nodes for _, part in self.phases)
 
     @property
     def kkt_error(self) -> float:
@@ -113,8 +140,8 @@ class Verdict(ABC):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines of every bounded component of every constraint."""
-        return self.violations
+        """The violations, then the links of phases."""
+        return (*self.violations, *self.links)
 
     @property
     def max_violation_nodes(self) -> float:
@@ -156,8 +183,8 @@ class Verdict(ABC):
     @property
     def optimum(self) -> str:
         """Estimate of how much a finer mesh could lower the objective, in words; empty where not known."""
-        costs = [cost for _, report in self.named_parts for cost in report.costs]
-        error, objective = self.error_of_optimum, sum(cost.value for cost in costs)
+        error, costs = self.error_of_optimum, self.costs
+        objective = sum(cost.value for cost in costs)
         if error is None or not costs:
             return ""
         text = f"optimal on this mesh; error of the optimum about {error:.2g} of {objective:.7g}"
@@ -172,7 +199,7 @@ class Verdict(ABC):
 
     def _repr_html_(self) -> str:
         """The facts, and all lines behind a click."""
-        return self._facts().html(details=str(self))
+        return self._facts().html(details=self.table)
 
     def _facts(self) -> Facts:
         """The verdict, the reason, and the largest numbers."""
@@ -187,79 +214,15 @@ class Verdict(ABC):
             ("KKT error", f"{self.kkt_error:.3e}"),
             ("simulation", "" if gap is None else f"gap {gap:.1e}, restarted at every knot"),
             *(("violated", str(violation)) for violation in worst),
-            *(("relaxed", str(each)) for each in getattr(self, "relaxations", ())[:LISTED]),
+            *(("relaxed", str(each)) for each in self.relaxations[:LISTED]),
         ]
         return Facts(f"Report: {self.verdict}", rows, good=self.holds)
-
-
-DIAGNOSE = "solution.diagnose() names what to look at"
-LABEL = 30  # characters, the least width of a report's first column
-WIDTH = 108  # characters of a line
-SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Report(Verdict):
-    """The result of a verification; print it. Violations are in the units of their constraint.
-
-    costs : the costs, recomputed
-    simulation : of the solution's torques; None where there is none, for the reason `unsimulated`
-    free_simulation : without the torques by which equations are missed; None where no equation has any
-    resolution : seconds, the largest step between samples
-    differences : what the solution reports inconsistently with its motion, in words
-    minimality : whether the stationary motion is a minimum, as far as that was looked at
-    balance : of a robot on feet, the force and moment that are missing between nodes; None of others
-    feet : how far feet that stand move, and the work of friction on them; None where none stands
-    designs : properties of the robot that follow from parameters, and their values
-    unbuilt : why a robot with these properties cannot exist; empty where it can
-    unsaved : parts of the problem that the file does not hold, which were not looked at
-    unmended : whether nodes were added for limits that are still exceeded between nodes
-    refined : whether intervals were halved in the solve
-    objective : sum of all costs
-    relaxations : parts of the problem that gave way to its start before it was solved: the rest is checked
-    rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
-    """
-
-    violations: tuple[Line, ...]  # type: ignore[override]
-    simulation: Simulation | None
-    unsimulated: str = "the dynamics offers no forward dynamics"
-    equations: tuple[EquationResidual, ...] = ()  # type: ignore[override]
-    costs: tuple[CostCheck, ...] = ()
-    objective: float = 0.0
-    free_simulation: Simulation | None = None
-    resolution: float = 0.0
-    differences: tuple[str, ...] = ()
-    minimality: Minimality = field(default_factory=Minimality)
-    designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    unbuilt: str = ""
-    unsaved: tuple[str, ...] = ()
-    unmended: bool = False
-    refined: bool = False
-    rounding: float = 0.0
-    balance: BaseBalance | None = None
-    feet: StandingFeet | None = None
-    relaxations: tuple[Relaxation, ...] = ()
-
-    @property
-    def named_parts(self) -> tuple[tuple[str, Report], ...]:
-        """The report itself, without a name; of phases that of each."""
-        return (("", self),)
-
-    @property
-    def holds_at_nodes(self) -> bool:
-        """True if all holds at the nodes, to 1e-6 of each scale, and the motion is optimal."""
-        return not self._reason_at_nodes()
-
-    @property
-    def reason(self) -> str:
-        """The most important reason why the solution fails; empty where none does."""
-        between = self._reason_at_nodes() or self._reason_between()
-        on_feet = (each.reason for each in (self.balance, self.feet) if each is not None)
-        return between or next(filter(None, on_feet), "")
 
     def _reason_at_nodes(self) -> str:
         if not self.converged:
             return f"the solve did not converge ({self.status})"
+        if self.phases:
+            return self._reason_of_links()
         if self.unbuilt:
             return f"the robot of these parameters cannot exist: {self.unbuilt}"
         if missing := self._reason_not_finite():
@@ -293,6 +256,19 @@ class Report(Verdict):
                 "pass the problem, Solution.load(path, problem=...)"
             )
         return ""
+
+    def _reason_of_links(self) -> str:
+        allowed = min(AT_TIMES, self.accuracy)
+        for link in self.links:
+            if not link.dense_relative <= allowed:
+                return (
+                    f"link {link.label}: missed by {link.value:.4g}, {link.dense_relative:.2g} of its scale; "
+                    f"{allowed:.0e} allowed"
+                )
+        wrong = self._not_optimal("the phases are not optimal together")
+        if self.together and not wrong:
+            return f"the solution is inconsistent with its motions: {self.together[0]}"
+        return wrong
 
     def _reason_not_finite(self) -> str:
         for v in self.violations:
@@ -356,8 +332,9 @@ class Report(Verdict):
 
     @property
     def simulation_error(self) -> float | None:
-        """Largest gap of the simulation restarted at every knot."""
-        return getattr(self.simulation, "restarted", None)
+        """Largest gap of the simulations restarted at every knot; None where a part has none."""
+        gaps = [getattr(part.simulation, "restarted", None) for _, part in self.named_parts]
+        return None if None in gaps else float(np.max(np.array(gaps, dtype=float)))
 
     @property
     def simulation_error_end_to_end(self) -> float | None:
@@ -390,14 +367,70 @@ class Report(Verdict):
         }
 
     def __str__(self) -> str:
+        return printable("\n".join(self._first_lines()))
+
+    def _first_lines(self) -> tuple[str, str, str]:
+        """The verdict, the largest excess over limits, and what was proved, sampled or not looked at."""
+        not_looked_at = dict.fromkeys(part.minimality.note for _, part in self.named_parts)
+        known = filter(None, [self._known(), *not_looked_at, self.optimum])
+        return self._verdict_line(), self._excess_line(), "; ".join(known)
+
+    def _verdict_line(self) -> str:
+        if not self.holds:
+            return f"FAIL: {self.reason}; {DIAGNOSE}"
+        relaxed = ", as relaxed at the start," if self.relaxations else ""
+        stated = "all phases and links" if self.phases else "all constraints"
+        return (
+            f"PASS: {stated}{relaxed} hold to {min(AT_TIMES, self.accuracy):.0e} of their scale at nodes, to "
+            f"{self.accuracy:.2g} between them, limits to {self.limit_accuracy:.2g}"
+        )
+
+    def _excess_line(self) -> str:
+        largest = self.largest_excess
+        if largest is None or largest.dense_relative == 0.0:
+            return "largest excess over limits between nodes: none was seen"
+        percent = f"{100.0 * largest.dense_relative:.2g} %"
+        where = f"{largest.label}, t = {largest.dense_time:.4g} s"
+        return f"largest excess over limits between nodes: {percent} ({where})"
+
+    def _known(self) -> str:
+        """The number of constraints over time that are proved, and how far apart samples of others are."""
+        over_time = [line for line in self.violations if line.evidence != "evaluated"]
+        proved, count = sum(line.evidence == "proved" for line in over_time), len(over_time)
+        if not over_time:
+            return "nothing is stated between nodes" if self.violations else "the motion was not looked at"
+        known = f"proved for all times: {proved} of {count} constraints"
+        if proved == count:
+            return f"{known} over time"
+        apart = f"sampled at most {self.resolution:.2g} s apart, which may miss shorter peaks"
+        return f"{known} over time, the others are {apart}"
+
+    @property
+    def table(self) -> str:
+        """All lines as text: the verdict, every constraint, costs, optimality and simulation."""
+        first = [fill(line, WIDTH) for line in self._first_lines()]
+        lines = [*first, self.title, *Relaxation.lines(self.relaxations), ""]
+        return printable("\n".join([*lines, *(self._of_phases() if self.phases else self._of_motion())]))
+
+    def _of_phases(self) -> Iterator[str]:
+        """The links, and the tables of all phases."""
+        if self.links:
+            width = max(LABEL, *(len(link.label) for link in self.links)) + 2
+            yield f"{'link':<{width}}{'missed by':>10}{'of scale':>10}"
+            for link in self.links:
+                yield f"{link.label:<{width}}{link.value:>10.3e}{link.dense_relative:>10.1e}"
+        yield from (f"inconsistent with the motions: {difference}" for difference in self.together)
+        yield f"KKT error of all phases {self.kkt_error:.3e}, {self._kkt_source}"
+        for name, part in self.phases:
+            yield from ("", f"phase '{name}'", indent(part.table, "  "))
+
+    def _of_motion(self) -> list[str]:
         named = self._rows()
         width = max([len(label) for label, _ in named] + [LABEL]) + 2
-        head = (
+        lines = [
             f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'between':>11}{'t [s]':>9}{'of scale':>9}"
             "  evidence"
-        )
-        lines = [self._headline(), *wrap(self.optimum, WIDTH), self.title]
-        lines += [*Relaxation.lines(self.relaxations), "", head]
+        ]
         for label, v in named:
             dense = f"{v.dense_violation:>11.3e}{_time_column(v.dense_time)}"
             where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense
@@ -407,22 +440,7 @@ class Report(Verdict):
             lines.append(f"{label:<{width}}{figures}".rstrip())
         inconsistent = [f"inconsistent with the motion: {difference}" for difference in self.differences]
         rest = [*self._equation_lines(width), "", *inconsistent, *self._cost_lines(), *self._last_lines()]
-        return printable("\n".join([*lines, *rest]))
-
-    def _headline(self) -> str:
-        if not self.holds:
-            return fill(f"FAIL: {self.reason}; {DIAGNOSE}", WIDTH)
-        over_time = [v for v in self.violations if v.evidence != "evaluated"]
-        proved = sum(v.evidence == "proved" for v in over_time)
-        known = f"; {proved} of {len(over_time)} are proved for all times" if proved else ""
-        relaxed = ", as relaxed at the start," if self.relaxations else ""
-        return fill(
-            f"PASS: {excess_sentence(self.largest_excess)}all constraints{relaxed} hold to "
-            f"{min(AT_TIMES, self.accuracy):.0e} of their scale at nodes and to {self.accuracy:.2g} between "
-            f"them, limits to {self.limit_accuracy:.2g}; samples are at most {self.resolution:.2g} s apart"
-            + known,
-            WIDTH,
-        )
+        return [*lines, *rest]
 
     def _rows(self) -> list[tuple[str, Line]]:
         shown = worst_of_each(self.violations, _largest_relative)
@@ -464,8 +482,6 @@ class Report(Verdict):
             for v in self.violations
             if v.pointwise is not None
         ]
-        if self.minimality.note:
-            lines.append(self.minimality.note)
         if self.balance is not None:
             lines.append(f"balance between nodes: {self.balance}")
         if self.feet is not None:
@@ -490,14 +506,6 @@ def _simulation_lines(what: str, simulation: Simulation) -> list[str]:
 def _time_column(time: float) -> str:
     """A time in nine characters, the first of which is empty, so that columns stay apart."""
     return " " + (f"{time:>8.4f}" if abs(time) < 1000.0 else f"{time:>8.6g}")
-
-
-def excess_sentence(largest: Line | None) -> str:
-    """Largest excess over limits between nodes, percent of their size, before further sentences."""
-    if largest is None:
-        return ""
-    label = f" ({largest.label})" if largest.dense_relative > 0.0 else ""
-    return f"limits are exceeded between nodes by at most {100.0 * largest.dense_relative:.2g} %{label}; "
 
 
 def _largest_relative(v: Line) -> float:

@@ -53,7 +53,7 @@ def verify(file: Path, problem: str | None, accuracy: float | None, output: Outp
         return
     tell_mixture(saved_file(file), solution)
     report = solution.verify(accuracy)
-    output.answer(str(report))
+    output.verdict(report)
     if solution.certificate is not None:
         output.answer(f"\n{solution.certificate}")
     output.values(summary(solution, report) | {"statements": statements(report)})

@@ -134,7 +134,7 @@ def solve(
         sys.exit(NOT_CONVERGED)
     if output.verbose:
         output.detail(where_time_went(solution))
-    output.answer(str(report))
+    output.verdict(report)
     for line in source.remarks(solution):
         output.answer(f"\n{line}")
     if (starts := solution.journal.starts) is not None:

@@ -22,7 +22,7 @@ def test_a_certified_solve_writes_its_certificate(tmp_path):
     assert summary["certificate"]["verdict"] == "proved" and not summary["certificate"]["failing"]
     assert summary["certificate"]["holds"] and summary["certificate"]["switches"] == 1
     assert abs(summary["duration"] - 0.4) < 1e-9
-    again = run("verify", str(tmp_path / "solution.npz"))
+    again = run("verify", str(tmp_path / "solution.npz"), "--verbose")
     assert again.exit_code == 0 and page.splitlines()[0] in again.output
     assert "recomputed\n" in again.output.split("certificate:")[0]
 

@@ -88,6 +88,8 @@ def test_the_report_goes_to_standard_output_and_progress_to_standard_error(solve
 def test_verify_and_plot_read_what_solve_wrote(solved):
     folder, _ = solved
     checked = run("verify", folder / "solution.npz")
+    assert checked.exit_code == 0 and len(checked.stdout.splitlines()) == 3
+    checked = run("verify", folder / "solution.npz", "--verbose")
     assert checked.exit_code == 0 and "torque limits, elbow" in checked.stdout
     drawn = run("plot", folder / "solution.npz", "--out", folder / "figures", "--format", "svg")
     assert drawn.exit_code == 0, drawn.output

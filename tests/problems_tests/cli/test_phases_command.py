@@ -51,7 +51,7 @@ def test_phases_are_solved_saved_drawn_and_verified(own):
     assert summary["objective"] == pytest.approx(12.0 / 2.0**3 / 4.0, rel=1e-9)  # least effort, rest to rest
     assert set(summary["phases"]) == {"first", "second"}
     assert "states.png" in {path.name for path in (own / "results").iterdir()}
-    again = run("verify", "results/solution.npz", "--problem", "halves.py")
+    again = run("verify", "results/solution.npz", "--problem", "halves.py", "--verbose")
     assert again.exit_code == 0 and "phase 'second'" in again.output
     alone = run("verify", "results/solution.npz")
     assert alone.exit_code == 2 and "add --problem halves.py" in alone.output

@@ -104,7 +104,7 @@ def test_the_walk_is_plausible(solution):
 @pytest.mark.long
 def test_a_long_report_names_the_worst_component_of_each_constraint(solution):
     report = solution.verify()
-    lines = str(report).split("\n\n")[1].splitlines()[1:]
+    lines = report.table.split("\n\n")[1].splitlines()[1:]
     assert len(lines) == len({violation.name for violation in report.violations}) < len(report.violations)
     worst = max(report.violations, key=lambda violation: violation.dense_violation)
     assert any(line.startswith(worst.label) and f"{worst.dense_violation:.3e}" in line for line in lines)

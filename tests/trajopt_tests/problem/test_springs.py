@@ -93,7 +93,7 @@ def test_the_best_spring_of_a_given_cycle_is_a_regression():
     assert solution.objective == pytest.approx(integral((force + k * q - s) ** 2, T), rel=1e-9)
     report = solution.verify()
     assert report.holds, report
-    assert "robot: slide.stiffness" in str(report)
+    assert "robot: slide.stiffness" in report.table
 
 
 def test_the_best_damper_of_a_stop_is_a_quotient():

@@ -43,7 +43,7 @@ def test_the_report_finds_what_a_dense_look_finds(solution):
     assert excess - 1e-9 <= report.max_violation_dense <= excess + 1e-6  # peaks between samples are found
     assert report.simulation_error < 1e-10 and report.simulation_error_end_to_end < 1e-9
     assert report.kkt_error < 1e-7
-    text = str(report)
+    text = report.table
     assert "torque limits, elbow" in text and "end to end" in text
     assert set(report.summary()) >= {
         "max_violation_nodes",
@@ -111,7 +111,7 @@ def test_without_forward_dynamics_the_report_says_so(solution):
     problem.end_at(q=1.0)
     problem.minimize(trajopt.a**2)
     report = trajopt.solve(problem).verify()
-    assert report.simulation_error is None and "no forward dynamics" in str(report)
+    assert report.simulation_error is None and "no forward dynamics" in report.table
 
 
 def test_a_solution_that_did_not_converge_names_its_worst_constraints():

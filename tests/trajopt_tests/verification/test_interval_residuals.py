@@ -39,7 +39,7 @@ def test_a_square_of_a_control_that_jumps_is_judged_by_what_it_changes_of_the_st
     assert (
         burnt.evidence == "integrated" and burnt.pointwise > 0.01 * burnt.scale > 10 * burnt.dense_violation
     )
-    assert "judged by what it changes of the state" in str(report)
+    assert "judged by what it changes of the state" in report.table
 
 
 def forced(force, intervals=4):

@@ -68,7 +68,7 @@ def test_columns_of_the_report_stay_apart_where_times_are_long():
     problem.start_at(x=[0.0])
     problem.end_at(x=[1.0])
     problem.minimize(trajopt.state("u") ** 2)
-    rows = str(trajopt.solve(problem).verify()).splitlines()
+    rows = trajopt.solve(problem).verify().table.splitlines()
     (end,) = [row.split() for row in rows if row.startswith("x at the end, x")]
     assert end[5:] == ["0.000e+00", "123457", "0.000e+00", "123457", "0.0e+00", "evaluated"]
 

@@ -40,7 +40,7 @@ def test_the_gear_ratio_matches_the_inertias():
     assert solution.duration == pytest.approx(T, rel=1e-8)
     report = solution.verify()
     assert report.holds, report
-    assert "robot: axle.gear_ratio 50" in str(report)
+    assert "robot: axle.gear_ratio 50" in report.table
 
 
 @pytest.mark.long

@@ -72,7 +72,7 @@ def test_a_vector_of_states_has_the_optimum_of_its_components():
     assert abs(vector.objective - scalar.objective) < 1e-6 * scalar.objective
     times = np.linspace(0.0, 2.0, 5)
     assert np.abs(vector.q(times) - scalar.q(times)).max() < 1e-5
-    report = str(vector.verify())
+    report = vector.verify().table
     assert report.startswith("PASS")
     for name in ("state equations, T 3", "v, v 0", "bounds of heat, 1", "x at the end, x 0"):
         assert name in report
