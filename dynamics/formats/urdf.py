@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import InertiaError, InertiaWarning, UrdfError
+from dynamics.errors import UrdfError
 from dynamics.formats.urdf_contents import check_strict, left_out
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_masses import with_given_masses
-from dynamics.formats.urdf_parts import Parts
+from dynamics.formats.urdf_parts import made_of
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import FLOATING, Assembly
 from dynamics.formats.xml_source import urdf_root
@@ -85,43 +84,9 @@ def load_urdf(
     parts = Assembly(links, joints, geared, repair_inertia, floating).parts(root, bool(floating_base))
     if not parts.bodies:
         raise UrdfError('no joint of the robot moves, so there is nothing to model; try floating_base="free"')
-    return made_of(parts, gravity, robot.get("name", ""), found, os.fspath(path_or_xml))
-
-
-def made_of(
-    parts: Parts,
-    gravity: Sequence[float] | np.ndarray,
-    name: str,
-    found: tuple[str, ...],
-    source: str | None,
-) -> RigidBodyModel:
-    """The robot of these parts; a warning names joints that move no mass where others do."""
-    bodies = parts.finished()
-
-    def model(may_lack_mass: bool) -> RigidBodyModel:
-        return RigidBodyModel(
-            bodies,
-            gravity,
-            name,
-            frames=parts.frames,
-            ground_mass=parts.ground_mass,
-            may_lack_mass=may_lack_mass,
-            left_out=found,
-            source=source,
-        )
-
-    try:
-        return model(may_lack_mass=False)
-    except InertiaError:
-        lacking = model(may_lack_mass=True)
-    if lacking.joints_without_mass and not lacking.has_no_mass:
-        warnings.warn(
-            f"joints that move no mass: {list_names(lacking.joints_without_mass)}; their torques lack it, "
-            "and forward dynamics is refused: give masses={LINK: kg, ...}",
-            InertiaWarning,
-            stacklevel=3,
-        )
-    return lacking
+    advice = ": give masses={LINK: kg, ...}"
+    name, source = robot.get("name", ""), os.fspath(path_or_xml)
+    return made_of(parts.finished(), parts.frames, parts, gravity, name, advice, found, source)
 
 
 def held_links(root: str, joints: Mapping[str, UrdfJoint]) -> set[str]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from dynamics.arguments import list_names
 from dynamics.errors import InertiaError, InertiaWarning, UrdfError
 from dynamics.model.body import Body, Frame
 from dynamics.model.checks.validation import inertia_matrix, nearest_inertia
 from dynamics.model.joint import Joint
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
+from dynamics.rigid_body_model import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +83,41 @@ class Parts:
             merged = f"{complaint}; kept, since merged into body {body.name!r} it does no harm"
             warnings.warn(merged, InertiaWarning, stacklevel=2)
         return made
+
+
+def made_of(
+    bodies: Sequence[Body],
+    frames: Sequence[Frame],
+    parts: Parts,
+    gravity: Sequence[float] | np.ndarray,
+    name: str,
+    advice: str = "",
+    left_out: tuple[str, ...] = (),
+    source: str | None = None,
+) -> RigidBodyModel:
+    """The robot of these bodies; a warning names joints that move no mass where others do."""
+
+    def model(may_lack_mass: bool) -> RigidBodyModel:
+        return RigidBodyModel(
+            bodies,
+            gravity,
+            name,
+            frames=frames,
+            ground_mass=parts.ground_mass,
+            may_lack_mass=may_lack_mass,
+            left_out=left_out,
+            source=source,
+        )
+
+    try:
+        return model(may_lack_mass=False)
+    except InertiaError:
+        lacking = model(may_lack_mass=True)
+    if lacking.joints_without_mass and not lacking.has_no_mass:
+        warnings.warn(
+            f"joints that move no mass: {list_names(lacking.joints_without_mass)}; their torques lack it, "
+            f"and forward dynamics is refused{advice}",
+            InertiaWarning,
+            stacklevel=3,
+        )
+    return lacking

@@ -138,14 +138,16 @@ class KinematicTree:
         if self.has_no_mass:
             raise InertiaError(
                 f"{needing} needs masses, and no link of the robot has one "
-                f"({list_names(self.link_names)}): give load_urdf(..., masses={{{self.link_names[-1]!r}: "
-                "2.0, ...}), kg, or leave torques out by limits(torque=None)"
+                f"({list_names(self.link_names)}): write them in its file, give load_urdf(..., "
+                f"masses={{{self.link_names[-1]!r}: 2.0, ...}}), kg, or leave torques out by "
+                "limits(torque=None)"
             )
         if of_all_joints and self.joints_without_mass:
             names = self.joints_without_mass
             raise InertiaError(
                 f"{needing} needs mass on every joint, and {list_names(names)} move{'s' * (len(names) == 1)} "
-                "none: give load_urdf(..., masses={LINK: kg, ...}), or lock what moves none"
+                "none: write it in the file, give load_urdf(..., masses={LINK: kg, ...}), or lock what "
+                "moves none"
             )
 
     # --- the tree -------------------------------------------------------------------------------------

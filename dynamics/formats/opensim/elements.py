@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from posixpath import join, normpath
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from dynamics.arguments import short_repr
+from dynamics.arguments import list_names, short_repr
 from dynamics.errors import OsimError, UrdfError
 from dynamics.formats.urdf_elements import parsed
 from dynamics.formats.xml_source import xml_root
@@ -20,7 +20,8 @@ from dynamics.model.rotation import about_x, about_y, about_z
 OLDEST = 20000  # of the versions that are read
 GROUND = "ground"
 OFFSET_FRAME = "PhysicalOffsetFrame"
-INFINITE = {"inf": np.inf, "+inf": np.inf, "-inf": -np.inf}
+INFINITE = {f"{sign}{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "infinity")}
+NAMED = ("JointSet", "ConstraintSet", "ForceSet", "ControllerSet", "ContactGeometrySet", "MarkerSet")
 
 
 def model_element(path_or_xml: str | os.PathLike[str]) -> tuple[Element, int]:
@@ -46,6 +47,29 @@ def objects(model: Element, kind: str) -> Iterator[Element]:
     yield from () if found is None else found
 
 
+def complete_names(model: Element) -> None:
+    """Name objects of sets as OpenSim does: by their type where they have none, with _0 where it is taken."""
+    for kind in NAMED:
+        taken = set[str]()
+        for element in objects(model, kind):
+            name = wanted = element.get("name") or element.tag.lower()
+            number = 0
+            while name in taken:
+                name, number = f"{wanted}_{number}", number + 1
+            taken.add(name)
+            element.set("name", name)
+
+
+def coordinate_named(text: str, coordinates: Collection[str], what: str) -> str:
+    """The coordinate that an element names, alone or by path, of a shared name the first; else OsimError."""
+    ends = [text, "/".join(text.split("/")[-2:]), text.rpartition("/")[2]]
+    shared = (name for name in coordinates if name.endswith(f"/{text}"))
+    found = next((name for name in ends if name in coordinates), None) or next(shared, None)
+    if found is None:
+        raise OsimError(f"{what} '{text}', which is no coordinate: there are {list_names(coordinates)}")
+    return found
+
+
 def name_of(element: Element, what: str) -> str:
     """The name of an object; OsimError where it has none."""
     name = element.get("name", "")
@@ -55,11 +79,11 @@ def name_of(element: Element, what: str) -> str:
 
 
 def text_of(element: Element, tag: str, default: str | None = None, what: str = "") -> str:
-    """The text of a child; OsimError where it is absent and has no default."""
+    """The text of a child, its default where that is absent or empty; OsimError where both are absent."""
     found = element.findtext(tag)
     if found is None and default is None:
         raise OsimError(f"{what or element.get('name')} has no <{tag}>: write it")
-    return (default or "") if found is None else found.strip()
+    return (found or "").strip() or default or ""
 
 
 def numbers_of(text: str, what: str, count: int | None = None, unbounded: bool = False) -> np.ndarray:

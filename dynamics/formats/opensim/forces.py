@@ -8,11 +8,11 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from dynamics.arguments import list_names
 from dynamics.errors import OsimError
 from dynamics.formats.opensim.elements import (
     OffsetFrame,
     body_and_pose,
+    coordinate_named,
     flag_of,
     name_of,
     number_of,
@@ -57,11 +57,8 @@ def actuator_limits(model: Element, coordinates: Collection[str]) -> dict[str, t
     for force in objects(model, "ForceSet"):
         if force.tag in ACTUATORS and flag_of(force, "appliesForce", True):
             what = f"actuator '{name_of(force, 'a force')}'"
-            coordinate = text_of(force, "coordinate", what=what)
-            if coordinate not in coordinates:
-                raise OsimError(
-                    f"{what} is on '{coordinate}', no coordinate: there are {list_names(coordinates)}"
-                )
+            named = text_of(force, "coordinate", what=what)
+            coordinate = coordinate_named(named, coordinates, f"{what} is on")
             ends = _forces_of_controls(force, what)
             lower, upper = found.get(coordinate, (0.0, 0.0))
             found[coordinate] = lower + min(ends), upper + max(ends)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -12,6 +13,7 @@ from dynamics.arguments import list_names
 from dynamics.couplings.joint_function import JointFunction, polynomial
 from dynamics.errors import OsimError
 from dynamics.formats.opensim.elements import (
+    GROUND,
     OffsetFrame,
     body_and_pose,
     flag_of,
@@ -24,7 +26,7 @@ from dynamics.formats.opensim.elements import (
 )
 from dynamics.formats.opensim.functions import IDENTITY_FUNCTION, function_below, has_function
 from dynamics.model.joint import JointKind
-from dynamics.model.mass_properties import Pose
+from dynamics.model.mass_properties import IDENTITY, Pose
 
 X, Y, Z = np.eye(3)
 #: type of a joint -> kind and axis of what each of its coordinates does, in the order of the coordinates
@@ -92,14 +94,37 @@ class OsimJointElement:
 
 
 def joints_of(model: Element, frames: Mapping[str, OffsetFrame]) -> list[OsimJointElement]:
-    """All joints in the order of the file; OsimError for a type that is not read, or two of one name."""
-    found: dict[str, OsimJointElement] = {}
-    for element in objects(model, "JointSet"):
-        joint = _joint(element, frames)
-        if joint.name in found:
-            raise OsimError(f"two joints are named '{joint.name}': rename one")
-        found[joint.name] = joint
-    return list(found.values())
+    """All joints in the order of the file, then a free joint of every body that none carries, as in OpenSim.
+
+    A coordinate whose name another joint has, too, is JOINT/NAME. OsimError for a type that is not read.
+    """
+    found = [_joint(element, frames) for element in objects(model, "JointSet")]
+    carried = {joint.child for joint in found}
+    bodies = [name_of(body, "a body") for body in objects(model, "BodySet")]
+    found += [_free_joint(body) for body in bodies if body not in carried]
+    uses = Counter(own.name for joint in found for own in joint.coordinates)
+    return [_with_own_names(joint, {name for name, count in uses.items() if count > 1}) for joint in found]
+
+
+def _free_joint(body: str) -> OsimJointElement:
+    """The joint between the ground and a body that no joint carries."""
+    name, kind = f"free_{body}", "FreeJoint"
+    coordinates = tuple(replace(own, name=f"{name}{own.name}") for own in _unwritten(kind))
+    movements = _slides_first(_simple(kind, coordinates, f"joint '{name}'"))
+    return OsimJointElement(name, GROUND, body, IDENTITY, IDENTITY, coordinates, movements)
+
+
+def _with_own_names(joint: OsimJointElement, shared: set[str]) -> OsimJointElement:
+    """The joint, its coordinates of shared names as JOINT/NAME."""
+    names = {own.name: f"{joint.name}/{own.name}" for own in joint.coordinates if own.name in shared}
+    return replace(
+        joint,
+        coordinates=tuple(replace(own, name=names.get(own.name, own.name)) for own in joint.coordinates),
+        movements=tuple(
+            replace(own, coordinate=names.get(own.coordinate or "", own.coordinate))
+            for own in joint.movements
+        ),
+    )
 
 
 def _joint(element: Element, frames: Mapping[str, OffsetFrame]) -> OsimJointElement:
@@ -111,13 +136,24 @@ def _joint(element: Element, frames: Mapping[str, OffsetFrame]) -> OsimJointElem
         body_and_pose(text_of(element, f"socket_{end}_frame", what=what), f"/jointset/{name}", frames)
         for end in ("parent", "child")
     ]
-    coordinates = tuple(_coordinates(element, what))
+    coordinates = tuple(_coordinates(element, what)) or _unwritten(element.tag)
     movements = _custom(element, coordinates, what) if element.tag == "CustomJoint" else _simple(
         element.tag, coordinates, what
     )  # fmt: skip
-    slides_first = sorted(movements, key=lambda movement: movement.kind == "revolute")  # stable
     (parent, on_parent), (child, on_child) = ends
-    return OsimJointElement(name, parent, child, on_parent, on_child, coordinates, tuple(slides_first))
+    return OsimJointElement(
+        name, parent, child, on_parent, on_child, coordinates, _slides_first(movements)
+    )  # fmt: skip
+
+
+def _slides_first(movements: list[Movement]) -> tuple[Movement, ...]:
+    return tuple(sorted(movements, key=lambda movement: movement.kind == "revolute"))  # stable
+
+
+def _unwritten(kind: str) -> tuple[OsimCoordinate, ...]:
+    """The coordinates of a joint of this type that writes none, called as OpenSim calls them."""
+    names = [f"_coord_{k}" for k in range(len(SIMPLE.get(kind, ())))]
+    return tuple(OsimCoordinate(name, -np.inf, np.inf, 0.0, False, False, False) for name in names)
 
 
 def _coordinates(joint: Element, what: str) -> Iterator[OsimCoordinate]:

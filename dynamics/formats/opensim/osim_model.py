@@ -16,6 +16,8 @@ from dynamics.coupled_model import CoupledModel
 from dynamics.couplings.joint_function import polynomial
 from dynamics.errors import OsimError, UrdfError
 from dynamics.formats.opensim.elements import (
+    complete_names,
+    coordinate_named,
     flag_of,
     model_element,
     name_of,
@@ -40,7 +42,7 @@ from dynamics.formats.opensim.muscles import OnRobot, read_muscles
 from dynamics.formats.opensim.naming import OsimNames
 from dynamics.formats.opensim.older_versions import JOINTS_BESIDE_BODIES, rewrite
 from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
-from dynamics.formats.urdf_parts import Parts
+from dynamics.formats.urdf_parts import Parts, made_of
 from dynamics.model.body import Body, Frame
 from dynamics.muscles.joint_reactions import BodyJoint, JointEnd, joint_reactions
 from dynamics.muscles.muscles import Muscles
@@ -128,13 +130,18 @@ def load_osim(
     Ranges are limits whether or not they are clamped. Other forces and controllers are left out and named, as
     are muscles that apply no force or pass no joint but those that are held.
 
-    Raises OsimError for what no tree can be: loops, bodies without joints, constraints, unknown joints or
+    Names that are missing or taken are completed as in OpenSim: a second joint `back` is `back_0`, a body
+    without a joint is free (`free_BODY`), coordinates of one name in two joints are JOINT/NAME. Where joints
+    move no mass a warning names them, and forward dynamics is refused; where no body has one, torques are.
+
+    Raises OsimError for what no tree can be: loops, constraints, unknown joints or
     functions, negative masses, files of OpenSim 1; InertiaError for links that no robot can have; of muscles
     MuscleError for paths that pass no joint, surfaces without size, strengths and lengths of zero.
     """
     (model, version), own = model_element(path_or_xml), names or OsimNames()
     if version < JOINTS_BESIDE_BODIES:
         rewrite(model)
+    complete_names(model)
     frames = offset_frames(model)
     masses, joints = mass_properties(model), joints_of(model, frames)
     written = checked_coordinates(coordinate for joint in joints for coordinate in joint.coordinates)
@@ -159,10 +166,10 @@ def load_osim(
     points["sphere"] = own.points(contact_spheres(model, frames))
     own_frames, called = frames_of(points, reading)
     limited = with_torques(bodies, torques)
-    tree = RigidBodyModel(
-        limited, vector_of(model, "gravity", "0 -9.80665 0", "the model"), model.get("name", ""),
-        frames=(*reading.parts.frames, *own_frames), ground_mass=reading.parts.ground_mass,
-    )  # fmt: skip
+    gravity = vector_of(model, "gravity", "0 -9.80665 0", "the model")
+    tree = made_of(
+        limited, (*reading.parts.frames, *own_frames), reading.parts, gravity, model.get("name", "")
+    )
     robot = coupled(tree, reading, coordinates, torques) if reading.followers else tree
     radii = [point.radius for point in points["sphere"]]
     spheres = tuple(ContactSphere(name, r) for name, r in zip(called["sphere"], radii, strict=True))
@@ -232,18 +239,16 @@ def couplers(model: Element, coordinates: Mapping[str, OsimCoordinate]) -> Coupl
         dependent = text_of(element, "dependent_coordinate_name", what=what)
         if len(sources) != 1:
             raise OsimError(f"{what} has {len(sources)} independent coordinates; one is read")
-        for name in (dependent, *sources):
-            if name not in coordinates:
-                raise OsimError(
-                    f"{what} names '{name}', which is no coordinate: there are {list_names(coordinates)}"
-                )
+        dependent, source = (
+            coordinate_named(name, coordinates, f"{what} names") for name in (dependent, *sources)
+        )
         holder = element.find("coupled_coordinates_function")
         if holder is None:
             raise OsimError(f"{what} has no <coupled_coordinates_function>: write it")
         scale = polynomial([0.0, number_of(element, "scale_factor", "1", what)])
         if dependent in found:
             raise OsimError(f"{what} and another one determine '{dependent}': leave one out")
-        found[dependent] = sources[0], scale.of(function_below(holder, what))
+        found[dependent] = source, scale.of(function_below(holder, what))
     for name in found:
         check_chain(name, found)
     return found

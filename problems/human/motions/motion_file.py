@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -152,9 +153,16 @@ def _stored(file: Path) -> MotionTable:
 
 
 def _coordinates_of_states(table: Storage) -> Storage:
-    """A table of states, /jointset/knee_r/knee_angle_r/value, as one of coordinates; another as it is."""
-    paths = {label: label.split("/") for label in table.columns}
-    values = {path[-2]: table.columns[label] for label, path in paths.items() if path[-1] == "value"}
+    """A table of states, /jointset/knee_r/knee_angle_r/value, as one of coordinates; another as it is.
+
+    Coordinates whose name comes twice are JOINT/NAME, as `dynamics.load_osim` calls them.
+    """
+    paths = {label: label.split("/") for label in table.columns if label.endswith("/value")}
+    uses = Counter(path[-2] for path in paths.values())
+    values = {
+        "/".join(path[-3 if uses[path[-2]] > 1 else -2 : -1]): table.columns[label]
+        for label, path in paths.items()
+    }
     return replace(table, columns=values) if values else table
 
 

@@ -76,3 +76,49 @@ def test_actuators_without_force_and_of_coordinates_that_are_held():
     osim = dynamics.load_osim(osim_text([body("x"), body("y")], [PIN, BAR], forces=motors), hold=["b"])
     assert osim.robot.limits.torque_upper.tolist() == osim.robot.limits.torque_lower.tolist() == [0.0]
     assert osim.left_out["actuators, of coordinates that are none of the robot"] == ("b",)
+
+
+def test_names_that_are_missing_or_taken_are_completed_as_in_opensim():
+    """The names are those that OpenSim 4.6 prints of this file."""
+    pins = [
+        joint("PinJoint", "pin", "ground", "x", ["rz"]),
+        joint("PinJoint", "pin", "x", "y", ["rz"], "0 -0.5 0"),
+        joint("PinJoint", "last", "y", "z").replace("<coordinates></coordinates>", ""),
+    ]
+    motor = (
+        "<CoordinateActuator><coordinate>{}</coordinate><optimal_force>{}</optimal_force>"
+        "<min_control>-infinity</min_control><max_control>1</max_control></CoordinateActuator>"
+    )
+    forces = motor.format("rz", 3) + motor.format("/jointset/pin_0/rz", 5) + "<PathSpring/>"
+    osim = dynamics.load_osim(osim_text([body(name) for name in "xyz"], pins, forces=forces))
+    assert osim.robot.joint_names == ("pin/rz", "pin_0/rz", "_coord_0")
+    assert osim.robot.limits.torque_upper.tolist() == [3.0, 5.0, np.inf]
+    assert osim.robot.limits.torque_lower.tolist() == [-np.inf] * 3
+    assert osim.left_out == {"forces (PathSpring)": ("pathspring",)}
+
+
+def test_a_body_without_a_joint_is_free():
+    robot = dynamics.load_osim(osim_text([body("x"), body("y")], [PIN])).robot
+    assert robot.joint_names == ("a", *(f"free_y_coord_{k}" for k in (3, 4, 5, 0, 1, 2)))
+    q = np.array([0.0, 1.0, 2.0, 3.0, np.pi / 2, 0.0, 0.0])
+    found = dynamics.forward_kinematics(robot, q, ["y"])
+    np.testing.assert_allclose(found.position[0], [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(found.rotation[0] @ [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], atol=1e-15)
+
+
+def test_a_default_value_that_is_empty_is_zero():
+    angle = "<Coordinate name='a'><default_value/><range/></Coordinate>"
+    osim = dynamics.load_osim(osim_text([body("x")], [joint("PinJoint", "pin", "ground", "x", [angle])]))
+    assert osim.default_pose.tolist() == [0.0]
+    assert osim.robot.limits.q_upper.tolist() == [np.inf]
+
+
+def test_a_last_body_without_mass_keeps_inverse_dynamics():
+    empty = body("y", 0.0, "0 0 0", "0 0 0 0 0 0")
+    with pytest.warns(dynamics.InertiaWarning, match="joints that move no mass: b; their torques lack it"):
+        robot = dynamics.load_osim(osim_text([body("x"), empty], [PIN, BAR])).robot
+    alone = dynamics.load_osim(osim_text([body("x")], [PIN])).robot
+    found = dynamics.rnea(robot, [0.3, 0.4], [0.5, 0.6], [0.7, 0.8])
+    np.testing.assert_allclose(found, [*dynamics.rnea(alone, [0.3], [0.5], [0.7]), 0.0], atol=1e-15)
+    with pytest.raises(dynamics.InertiaError, match="b"):
+        dynamics.aba(robot, [0.3, 0.4], [0.5, 0.6], [0.7, 0.8])

@@ -115,6 +115,14 @@ def test_labels_of_states_are_read_as_coordinates(folder, osim, motion, tmp_path
     assert all(np.array_equal(states.columns[name], motion.columns[name]) for name in osim.robot.joint_names)
 
 
+def test_labels_of_states_of_one_name_keep_their_joints(tmp_path):
+    labels = "time\t/jointset/hip/rz/value\t/jointset/knee/rz/value\t/jointset/knee/rz/speed"
+    head = "states\nversion=1\nnRows=2\nnColumns=4\ninDegrees=no\nendheader\n"
+    (tmp_path / "states.sto").write_text(f"{head}{labels}\n0\t1\t2\t9\n1\t3\t4\t9\n")
+    columns = read_motion(tmp_path / "states.sto", ("hip/rz", "knee/rz")).columns
+    assert {name: x.tolist() for name, x in columns.items()} == {"hip/rz": [1.0, 3.0], "knee/rz": [2.0, 4.0]}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error", "message"),
     [
