@@ -27,7 +27,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.state_equations import EQUATIONS
 from trajopt.problem.systems.system import System
-from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.node_sets import PATH
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.initial_point import first_guess
