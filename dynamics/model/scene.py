@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +43,13 @@ class Scene:
             if shape.carrier is not None:
                 raise ModelError(f"{shape!r} is part of a scene; shapes on links belong to the robot's model")
             named.append(shape if shape.name else replace(shape, name=f"{shape.kind} {index}"))
-        names = [shape.name for shape in named]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        times = Counter(shape.name for shape in named)
+        twice = sorted(name for name, count in times.items() if count > 1)
         if twice:
             raise ModelError(f"the scene has several shapes called {list_names(twice)}; every name is unique")
         object.__setattr__(self, "shapes", tuple(named))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the shapes, in order."""
         return tuple(shape.name for shape in self.shapes)
@@ -56,14 +58,18 @@ class Scene:
         """The same scene with further shapes."""
         return Scene((*self.shapes, *shapes))
 
-    def to_json(self) -> str:
-        """The scene as JSON text, {"format": "scene", "shapes": [{"kind": "box", ...}]}, see `from_json`."""
+    def to_data(self) -> dict[str, Any]:
+        """Keys and values of `to_json`."""
         shapes = []
         for shape in self.shapes:
             entry: dict[str, Any] = {"name": shape.name, "kind": shape.kind, "size": shape.size.tolist()}
             entry |= {"position": shape.position.tolist(), "rotation": shape.rotation.tolist()}
             shapes.append(entry | ({"points": shape.points.tolist()} if len(shape.points) else {}))
-        return json.dumps({"format": FORMAT, "shapes": shapes}, indent=1)
+        return {"format": FORMAT, "shapes": shapes}
+
+    def to_json(self) -> str:
+        """The scene as JSON text, {"format": "scene", "shapes": [{"kind": "box", ...}]}, see `from_json`."""
+        return json.dumps(self.to_data(), indent=1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json` to a file."""

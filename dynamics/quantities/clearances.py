@@ -352,7 +352,7 @@ class Clearances:
         out = tuple(LeftOut(name, solid, FIXED) for name in fixed for solid in scene.names)
         inner, among = link_pairs(model, self.robot) if own else (np.empty((0, 2), np.int64), ())
         self.pairs = np.concatenate([np.argwhere(near), inner])
-        reached = {(self.robot.carriers[i], scene.names[j]) for i, j in np.argwhere(near).tolist()}
+        reached = {(self.robot.carriers[i], self.solids.names[j]) for i, j in np.argwhere(near).tolist()}
         moving = dict.fromkeys(name for name, at in zip(self.robot.carriers, held, strict=True) if not at)
         every = ((name, solid) for name in moving for solid in scene.names)
         reason = f"{OUT_OF_REACH} {1e3 * within:g} mm"

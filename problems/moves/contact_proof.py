@@ -61,7 +61,7 @@ def least_clearance_bound(clearances: Clearances, curve: Curve, least: float = 0
 
     Where it is not, or where spans of microseconds do not tell, `proved` is False.
     """
-    proof = _Proof(clearances, curve)
+    proof = _Proof(clearances, curve, least)
     spans, error, _ = pieces_of_group(curve, 0, 1)
     n = clearances.model.n
     spans = Pieces(spans.start, spans.end, spans.coefficients[..., :n])
@@ -98,8 +98,9 @@ def least_clearance_bound(clearances: Clearances, curve: Curve, least: float = 0
 class _Proof:
     """Coordinates that carry each pair, and the distances by which the shapes may move."""
 
-    def __init__(self, clearances: Clearances, curve: Curve) -> None:
+    def __init__(self, clearances: Clearances, curve: Curve, least: float) -> None:
         self.clearances, self.curve = clearances, curve
+        self.reach = min(REACH, clearances.within + max(least, 0.0))  # pairs left out are known to no more
         model, robot = clearances.model, clearances.robot
         tree, numbers = model.packed.tree, model.packed.numbers
         far = np.abs(np.concatenate([points[:, : model.n] for points in curve.control_points])).max(axis=0)
@@ -138,7 +139,7 @@ class _Proof:
         falls = moves.sum(axis=2)[:, self.first]
         both = moves[:, self.first[self.own]] + moves[:, self.other]
         falls[:, self.own] = (both * self.apart).sum(axis=2)
-        distances = self.clearances.distances(q, float(falls.max(initial=0.0)) + REACH)
+        distances = self.clearances.distances(q, float(falls.max(initial=0.0)) + self.reach)
         bounds = distances - falls
         pair, rows = np.argmin(bounds, axis=1), np.arange(len(middle))
         return bounds[rows, pair], distances.min(axis=1), pair

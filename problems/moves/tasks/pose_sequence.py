@@ -8,7 +8,7 @@ import dynamics
 from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.reaching import poses_that_reach
-from problems.moves.tasks.robot import Payload, Robot, carrying
+from problems.moves.tasks.robot import Payload, Robot
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.task_problem import eased, runs
 from problems.moves.tasks.tool_path import Arc, Line
@@ -96,7 +96,7 @@ def _candidates(
 ) -> Array:
     """Poses (k, n) that meet a goal, clear of obstacles, and held by the motors where the robot rests."""
     found = poses_that_reach(task.robot, goal, near)
-    model = carrying(task.robot.model, payloads)
+    model = task.loaded(payloads)
     found = _clear(task, goal, model, found)[:MOST_POSES]
     return _held(task, goal, model, found, payloads) if rests else found
 
@@ -106,7 +106,7 @@ def _clear(task: StatedTask, goal: Goal, model: dynamics.RigidBodyModel, found: 
     clearances = task.clearances(model)
     if clearances is None:
         return found
-    distances = clearances.distances(found)
+    distances = clearances.distances(found, task.clearance)
     least = distances.min(axis=1)
     if np.any(least >= task.clearance):
         return found[least >= task.clearance]
@@ -147,7 +147,7 @@ def _held(
 
 def _detours(task: StatedTask, payloads: tuple[Payload, ...], first: Array, last: Array) -> Array:
     """What straight ways between poses (i, n) and (j, n) cost more where shapes touch on them, (j, i) s."""
-    clearances = task.clearances(carrying(task.robot.model, payloads))
+    clearances = task.clearances(task.loaded(payloads))
     if clearances is None:
         return np.zeros((len(last), len(first)))
     way = first[None, :, None] + (last[:, None] - first[None])[:, :, None] * BETWEEN[:, None]

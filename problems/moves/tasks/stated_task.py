@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import dynamics
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.obstacles import clearances_of
 from problems.moves.tasks.goal import Goal
-from problems.moves.tasks.robot import Payload, Robot
+from problems.moves.tasks.robot import Payload, Robot, carrying
 from problems.moves.tasks.tool_path import SegmentRule, ToolSpeed
 from trajopt.base.arrays import Array
 
@@ -47,15 +47,27 @@ class StatedTask:
     tool_speed: float | None
     scene: dynamics.Scene
     clearance: float
+    _models: dict[tuple[Payload, ...], dynamics.RigidBodyModel] = field(default_factory=dict, init=False)
+    _clearances: dict[dynamics.RigidBodyModel, dynamics.Clearances | None] = field(
+        default_factory=dict, init=False
+    )
 
     @property
     def goals(self) -> tuple[Goal, ...]:
         """The start and all goals."""
         return (self.origin, *(step.goal for step in self.steps))
 
+    def loaded(self, payloads: tuple[Payload, ...]) -> dynamics.RigidBodyModel:
+        """The robot that carries these bodies, one model for all steps."""
+        if payloads not in self._models:
+            self._models[payloads] = carrying(self.robot.model, payloads)
+        return self._models[payloads]
+
     def clearances(self, model: dynamics.RigidBodyModel) -> dynamics.Clearances | None:
-        """The distances of the robot with a load, see `clearances_of`."""
-        return clearances_of(model, self.scene, self.clearance)
+        """The distances of the robot with a load, see `clearances_of`; made once, as scenes may be large."""
+        if model not in self._clearances:
+            self._clearances[model] = clearances_of(model, self.scene, self.clearance)
+        return self._clearances[model]
 
     @property
     def tool_speeds(self) -> tuple[ToolSpeed, ...]:

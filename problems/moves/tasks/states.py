@@ -7,7 +7,7 @@ import numpy as np
 from problems.moves.limit_excess import relative_excess
 from problems.moves.path_quantities import motor_torques
 from problems.moves.tasks.goal import Goal
-from problems.moves.tasks.robot import Payload, carrying
+from problems.moves.tasks.robot import Payload
 from problems.moves.tasks.stated_task import StatedTask
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
@@ -33,7 +33,7 @@ def _check(task: StatedTask, goal: Goal, payloads: tuple[Payload, ...], ahead: f
     """ahead : 1 of the motion after the goal, -1 of the one before it."""
     if goal.v is None and goal.a is None:
         return
-    limits, model = task.limits, carrying(task.robot.model, payloads)
+    limits, model = task.limits, task.loaded(payloads)
     v, a = (NO_RATE if rate is None else rate for rate in (goal.v, goal.a))
     _check_within(task, goal, "speed", np.abs(v), limits.velocity, "")
     _check_within(task, goal, "acceleration", np.abs(a), limits.acceleration, "")

@@ -16,7 +16,6 @@ from problems.moves.motion_limits import MotionLimits
 from problems.moves.obstacles import keep_clear
 from problems.moves.path_quantities import coulomb_friction, motor_torques
 from problems.moves.tasks.goal import Goal
-from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask, Step
 from problems.moves.tasks.task_statement import statement_of
 from trajopt.base.arrays import Array
@@ -50,8 +49,7 @@ class TaskProblem:
     @cached_property
     def models(self) -> list[dynamics.RigidBodyModel]:
         """The robot of every stretch, with what it carries."""
-        model, steps = self.task.robot.model, self.task.steps
-        return [carrying(model, steps[stretch[0]].payloads) for stretch in self.stretches]
+        return [self.task.loaded(self.task.steps[stretch[0]].payloads) for stretch in self.stretches]
 
     @cached_property
     def asked(self) -> trajopt.Problem | trajopt.Phases:

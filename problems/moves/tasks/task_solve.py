@@ -15,7 +15,6 @@ from problems.moves.planning.planned_path import is_clear
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.pose_sequence import first_guess
 from problems.moves.tasks.reaching import pose_errors
-from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.states import check_states
 from problems.moves.tasks.task_problem import MARGIN, TaskProblem
@@ -58,7 +57,7 @@ def _intervals(task: StatedTask) -> int:
 
 def _is_free(task: StatedTask) -> bool:
     """True where nothing can touch on the way to the first goal."""
-    return task.clearances(carrying(task.robot.model, task.steps[0].payloads)) is None
+    return task.clearances(task.loaded(task.steps[0].payloads)) is None
 
 
 def _motions(

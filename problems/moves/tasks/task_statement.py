@@ -32,7 +32,7 @@ def statement_of(task: StatedTask) -> Values:
         steps += [*_kept(kept, wanted), *_carried(carried, step.payloads), _step(step), *_also(step.goal)]
         kept, carried = wanted, step.payloads
     steps.append({"limits": _limits(task.robot.model, task.limits, task.tool_speed)})
-    scene = json.loads(task.scene.to_json())
+    scene = task.scene.to_data()
     return {"robot": _robot(task.robot), "scene": scene, "clearance": task.clearance, "steps": steps}
 
 
@@ -98,8 +98,7 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
             given = {"name": each.name, "frame": each.frame.name, "mass": each.mass}
             given |= {"centre_of_mass": centre, "inertia": inertia}
             if each.shape is not None:
-                shapes = dynamics.Scene((each.shape.on(None),)).to_json()
-                given["shape"] = json.loads(shapes)["shapes"][0]
+                given["shape"] = dynamics.Scene((each.shape.on(None),)).to_data()["shapes"][0]
             if each.touching:
                 given["touching"] = list(each.touching)
             yield {"attach": given}

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from problems.moves.planning.planned_path import is_clear, planned_path
-from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
@@ -24,7 +23,7 @@ def ways_past_obstacles(task: StatedTask, guess: list[Array]) -> Iterator[list[A
     """
     blocked = []
     for number, step in enumerate(task.steps):
-        clearances = task.clearances(carrying(task.robot.model, step.payloads))
+        clearances = task.clearances(task.loaded(step.payloads))
         if clearances is None or step.rules:
             continue
         if not is_clear(clearances, guess[number], SHARE * task.clearance):

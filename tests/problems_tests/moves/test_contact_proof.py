@@ -73,7 +73,7 @@ def test_no_distance_falls_below_the_bound_of_its_span(seed):
     curve = random_curve(rng, model.n, 0.2 if seed % 2 else 1.0)
     clearances, told = apart_at(model, curve, np.linspace(0.0, 1.0, 30)), 0
     spans, error, _ = pieces_of_group(curve, 0, 1)
-    proof = _Proof(clearances, curve)
+    proof = _Proof(clearances, curve, 0.0)
     for _ in range(4):
         bound, _, _ = proof.bounds(spans, float(error.max()))
         for start, end, low in zip(spans.start, spans.end, bound, strict=True):
