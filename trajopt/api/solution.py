@@ -17,7 +17,6 @@ from trajopt.solution.solution import Answer, SolutionData
 if TYPE_CHECKING:
     from trajopt.api.problem import Problem
     from trajopt.certificates.certificate import Certificate
-    from trajopt.certificates.phases_certificate import PhasesCertificate
     from trajopt.display.samples import Samples
     from trajopt.parametric.covariance import Covariance
     from trajopt.parametric.sensitivity import Sensitivity
@@ -164,9 +163,9 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
     phases: tuple[Solution, ...]
 
     @cached_property
-    def certificate(self) -> PhasesCertificate | None:
+    def certificate(self) -> Certificate | None:
         """A line for every constraint, cost and link; None where nothing was certified."""
-        from trajopt.certificates.phases_certificate import certificate_of_phases
+        from trajopt.certificates.certificate import certificate_of_phases
 
         return certificate_of_phases(self)
 

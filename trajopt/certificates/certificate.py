@@ -1,5 +1,7 @@
 """Certificate of a refined solution: its constraints and costs, switching structure, optimality.
 
+Of phases every constraint of each, every link, and what they share.
+
 Also here: checks a certificate against its motion: numbers in a file may have been changed.
 
 Switch times and saturated components follow from the motion and its problem; time scaling leaves no unknowns
@@ -25,14 +27,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arguments import pluralize
 from trajopt.base.errors import TrajoptError, printable
+from trajopt.base.facts import Facts
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.base.files.plain_values import finite
 from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import (
-    CertifiedLines,
     certificate_lines,
+    certified_link,
     equation_tolerance,
     largest_violations,
     limit_ranges,
@@ -42,9 +46,13 @@ from trajopt.certificates.switching_structure import Saturation, Structure, comp
 from trajopt.checks.line import Line, worst_of_each
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
+from trajopt.checks.violations import disagreements, link_violations
+from trajopt.display.solution_facts import small_plots
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.asked_tolerances import looser_tolerances
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData, mesh_of, other_nodes
+from trajopt.transcription.links.link_constraints import linked_problems
 
 AT_BOUND = BETWEEN  # of a limit's range: a component that is as near to a bound between nodes is saturated
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
@@ -92,6 +100,8 @@ def _structure(record: CertificateRecord, motion: SolutionData) -> Iterator[str]
                 yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"
 
 
+#: The end of a search that has spent the iterations it may on added nodes; their number comes before it.
+OUT_OF_NODES = "with added nodes, the most allowed"
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
 SAMPLED = (
     "sampled lines: a violation that lasts at least their resolution is seen, a shorter one may be missed"
@@ -99,19 +109,28 @@ SAMPLED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(CertifiedLines, CertificateRecord):
+class Certificate(CertificateRecord):
     """The checks of a solution and their results; `print` gives the page.
 
     A line for every component of every constraint, and for every cost, names its evidence
     (`Line`). Lines and violations are computed from the motion on first access and never read from
     a file. What a file holds of it: `CertificateRecord`.
 
-    motion : the solution that is certified
+    Of phases every one has such lines, for its problem with its own bounds of parameters and for the copies
+    by which it meets others; links are evaluated from the motions alone.
+
+    motion : the solution that is certified, of one motion or of phases, or None
     stored : the certificate was read from a file: all but its lines, violations and simulation is as saved
+    phases : (name, certificate) of every phase; none of one motion
+    links : the lines of links, of parameters that several phases have, and of the copies that they share
+    unlinked : why links cannot be checked, or nothing
     """
 
-    motion: SolutionData | None = field(default=None, repr=False)
+    motion: Any = field(default=None, repr=False)
     stored: bool = False
+    phases: tuple[tuple[str, Certificate], ...] = ()
+    links: tuple[Line, ...] = ()
+    unlinked: str = ""
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -130,8 +149,8 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
-        """The certificate itself; of phases one for each."""
-        return (self,)
+        """The certificates of all phases; of one motion the certificate itself."""
+        return tuple(part for _, part in self.phases) or (self,)
 
     @property
     def unchecked(self) -> str:
@@ -145,6 +164,10 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     @cached_property
     def _lines_or_reason(self) -> tuple[tuple[Line, ...], str]:
+        if self.phases:
+            each = ((name, line) for name, part in self.phases for line in part.lines)
+            named = (replace(line, name=f"{name}: {line.name}") for name, line in each)
+            return (*named, *self.links), self.unlinked
         if self.motion is None:
             return (), "the motion is not at hand"
         of_equations = equation_tolerance(self.equation_tolerance, self.tolerance)
@@ -165,14 +188,24 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     @cached_property
     def _contradiction(self) -> str:
-        """The first difference to its motion of a certificate that was read from a file, or nothing."""
+        """The first difference to its motion of a certificate that was read from a file, or nothing.
+
+        Of phases, what is looser than asked, or the first phase that cannot be checked.
+        """
+        if self.phases:
+            unchecked = (f"phase '{name}': {p.unchecked}" for name, p in self.phases if p.unchecked)
+            return next(chain(looser_tolerances(self, self.motion.run), unchecked), "")
         if not self.stored or self.motion is None:
             return ""
         return next(chain(self.motion.contradictions, self.contradictions(self.motion)), "")
 
     @property
     def first_violation(self) -> str:
-        """The first line that does not hold, or nothing."""
+        """The first line that does not hold, of phases of a link, or the reason of a phase, or nothing."""
+        if self.phases:
+            links = (link.missed for link in self.links if not link.holds)
+            failing = (f"phase '{name}': {part.why_not}" for name, part in self.phases if not part.holds)
+            return next(chain(links, failing), "")
         if self.failing:
             return self.failing[0].missed
         if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known
@@ -186,6 +219,8 @@ class Certificate(CertifiedLines, CertificateRecord):
 
         Empty where the certification ended in an error, or where the motion or its problem is not at hand.
         """
+        if self.phases:
+            return tuple(violation for part in self.parts for violation in part.violations)
         if self.motion is None or self.failed or self.unchecked:
             return ()
         return largest_violations(self.motion)
@@ -199,9 +234,11 @@ class Certificate(CertifiedLines, CertificateRecord):
     def simulation(self) -> Simulation | None:
         """Forward simulation of the torques, without those by which equations are missed between nodes.
 
-        Integrated on first access; None without forward dynamics.
+        Integrated on first access; None without forward dynamics, and of phases, which have their own.
         """
-        return None if self.motion is None else simulate(self.motion, without_residual=True)
+        if self.motion is None or self.phases:
+            return None
+        return simulate(self.motion, without_residual=True)
 
     def arc_problem(self, motion: SolutionData) -> ProblemData | None:
         """The problem on the arcs of the structure that a motion solves; None without a structure."""
@@ -224,10 +261,128 @@ class Certificate(CertifiedLines, CertificateRecord):
         """The structure on the arcs of a motion, some of which may have been cut."""
         return structure.on(motion.curve.starts)
 
+    @property
+    def why_not(self) -> str:
+        """The first reason why the certificate does not hold, or nothing."""
+        if self.motion is not None and not self.motion.converged:
+            return f"the solve did not converge ({self.motion.status.value})"
+        return self.undecided or self.first_violation
+
+    @property
+    def failing(self) -> tuple[Line, ...]:
+        """The lines that do not hold, the worst first, in multiples of their tolerance."""
+        return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
+
+    @property
+    def resolution(self) -> float:
+        """Seconds: the coarsest of the sampled lines; a violation on an interval as long as that is seen."""
+        return max((line.resolution for line in self.lines if line.evidence == "sampled"), default=0.0)
+
+    @property
+    def holds(self) -> bool:
+        """True if every line holds, on a solve and a certification that ended well.
+
+        Sampled lines say nothing of violations shorter than their resolution: see `proved`.
+        """
+        return not self.why_not
+
+    @property
+    def proved(self) -> bool:
+        """True if the certificate holds and no line of it is sampled."""
+        return self.holds and all(line.evidence != "sampled" for line in self.lines)
+
+    @property
+    def verdict(self) -> str:
+        """ "proved", "holds, sampled" or "DOES NOT HOLD"."""
+        if not self.holds:
+            return "DOES NOT HOLD"
+        return "proved" if self.proved else "holds, sampled"
+
+    def __repr__(self) -> str:
+        return str(self._facts())
+
+    def _repr_html_(self) -> str:
+        """The facts with small plots of the motion, and all lines behind a click."""
+        parts = () if self.motion is None else self.motion.parts[:2]
+        pictures = [plot for part in parts for plot in small_plots(part)]
+        return self._facts().html(*pictures, details=str(self))
+
+    def _facts(self) -> Facts:
+        """The verdict, the first reason against it, and how it was reached."""
+        proved = sum(line.holds and line.evidence != "sampled" for line in self.lines)
+        motion, structure, failing = self.motion, self.structure, len(self.failing)
+        how = f"{self.method}, {pluralize(self.rounds, 'round')}, tolerance {self.tolerance:.1e}"
+        moved = "" if motion is None else f"{motion.duration:.12g} s, objective {motion.objective:.12g}"
+        rows = [
+            ("because", self.why_not),
+            ("method", how),
+            ("constraints", f"{len(self.lines)} lines, {proved} proved for all times, {failing} failing"),
+            ("motion", moved),
+            ("structure", self.reason if structure is None else f"{structure.arc_count - 1} switches"),
+            ("optimum", "" if self.bracket is None else str(self.bracket)),
+        ]
+        return Facts(f"Certificate: {self.verdict}", rows, good=self.holds)
+
+    @property
+    def _largest_tolerance(self) -> str:
+        """The largest tolerance of a constraint over time, in its unit, where it is above that of limits."""
+        over_time = [line for line in self.lines if line.evidence in ("enclosure", "sampled")]
+        constraints = [line for line in over_time if not line.name.startswith("cost '")]
+        largest = max(constraints, key=lambda line: line.tolerance, default=None)
+        if largest is None or largest.tolerance <= self.tolerance:
+            return ""
+        return f", up to {largest.tolerance:.1e} of {largest.label}"
+
+    @property
+    def headline(self) -> list[str]:
+        """The first lines of the page."""
+        motion, reason = self.motion, self.reason
+        sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
+        lines = [
+            f"certificate: {self.verdict} ({self.method}, {pluralize(self.rounds, 'round')}, "
+            f"tolerance {self.tolerance:.1e}{self._largest_tolerance}{sampled})"
+        ]
+        if not self.holds:
+            lines.append(f"because: {self.why_not}")
+            lines += [f"to do: {self._advice}"] if self._advice else []
+        if motion is not None:
+            lines.append(f"duration {motion.duration:.12g} s, objective {motion.objective:.12g}")
+        return lines + ([f"no switching structure: {reason}"] if reason else [])
+
+    def optimality(self, when: str) -> str:
+        """The residuals of the optimality conditions, in a line; when : of which solve they are."""
+        kkt = self.motion.kkt
+        return (
+            f"KKT residuals{when}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
+            f"complementarity {kkt.complementarity:.1e}"
+        )
+
+    @property
+    def _advice(self) -> str:
+        """Advice for a certificate that does not hold, or nothing."""
+        if "time limit" in self.reason:
+            return "give it more time, a larger Certified(time_limit=...)"
+        if OUT_OF_NODES in self.reason:
+            return "allow more iterations, Certified(settings=SearchSettings(node_total=...))"
+        if self.motion is not None and not self.motion.converged:
+            return "solution.diagnose() names the limits in conflict"
+        if self.undecided:
+            return ""
+        return "solve on more intervals, or allow more: a larger tol, more rounds"
+
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""
         return {
-            **super().summary(),
+            "holds": self.holds,
+            "verdict": self.verdict,
+            "why_not": self.why_not,
+            "resolution": float(self.resolution),
+            "statements": len(self.lines),
+            "failing": [line.label for line in self.failing],
+            "method": self.method,
+            "tolerance": self.tolerance,
+            "rounds": self.rounds,
+            "reason": self.reason,
             "largest_excess": finite(self.largest_violation),
             "switches": None if self.structure is None else self.structure.arc_count - 1,
             "wrong_sign": None if self.signs is None else self.signs.wrong,
@@ -238,7 +393,18 @@ class Certificate(CertifiedLines, CertificateRecord):
         }
 
     def __str__(self) -> str:
+        if self.phases:
+            return printable("\n".join([*self.headline, *self._of_phases()]))
         return printable("\n".join([*self.headline, *self.table, *self._structure(), *self._optimality()]))
+
+    def _of_phases(self) -> Iterator[str]:
+        """The tables of all phases, the links, and how optimal they are together."""
+        for name, part in self.phases:
+            yield from ("", f"phase '{name}': {part.verdict}", *part.table)
+        if self.links:
+            yield from ("", "links", *map(row, self.links))
+        yield from ("", self.optimality(" of all phases, of the solve"))
+        yield from (f"phase '{name}': {part.simulated}" for name, part in self.phases)
 
     @property
     def table(self) -> list[str]:
@@ -342,3 +508,34 @@ def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) ->
     if kept.structure is not None and not kept.structure.is_one:
         file.refuse("certificate: times and saturated components of no switching structure")
     return replace(motion, certificate=Certificate(**vars(kept), motion=motion, stored=True))
+
+
+def certificate_of_phases(solution: PhasesSolutionData) -> Certificate | None:
+    """The certificate of a solution of phases; None where nothing was certified."""
+    certification, phases, parts = solution.certification, solution.known_phases, solution.phases
+    if certification is None:
+        return None
+    lines: tuple[Line, ...] = ()
+    unchecked = "" if phases else "the phases are not at hand: pass them, PhasesSolution.load(path, phases)"
+    if phases is not None:
+        try:
+            linked = linked_problems(phases)
+            # Without the values at which shared parameters are held: their own bounds are constraints, too.
+            each = zip(parts, linked.problems, strict=True)
+            parts = tuple(replace(part, known_problem=own) for part, own in each)
+            links = (*link_violations(parts, phases), *disagreements(parts, linked))
+            lines = tuple(certified_link(link, certification.tolerance) for link in links)
+        except TrajoptError as error:
+            unchecked = f"the links cannot be checked: {error}"
+    together = Certificate(
+        certification.tolerance,
+        "added nodes",
+        None,
+        certification.rounds,
+        certification.reason,
+        equation_tolerance=certification.equation_tolerance,
+        motion=solution,
+    )
+    each = [replace(together, motion=part) for part in parts]
+    named = tuple(zip(solution.names, each, strict=True))
+    return replace(together, failed=certification.failed, phases=named, links=lines, unlinked=unchecked)

@@ -23,10 +23,9 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.tolerances import CONTROL_POINT_ROUNDING, NOT_ZERO
-from trajopt.certificates.certificate import Certificate
-from trajopt.certificates.certificate_lines import OUT_OF_NODES, equation_tolerance, largest_violations
+from trajopt.certificates.certificate import OUT_OF_NODES, Certificate, certificate_of_phases
+from trajopt.certificates.certificate_lines import equation_tolerance, largest_violations
 from trajopt.certificates.certificate_record import FirstOrderGain, impulses_by_component
-from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.checks.peaks_between_nodes import SEARCH_DENSITY
@@ -153,8 +152,8 @@ class NodeRefinement:
                 best, least = last, tried[-1]
         best = replace(best, recipe=solution.recipe, journal=solution.journal)
         noted: Any = {"rounds": len(tried) - 1, "reason": _joined(reason, ended)}
-        if isinstance(least, PhasesCertificate):
-            return replace(best, certification=replace(least.certification, **noted))
+        if least.phases:
+            return replace(best, certification=Certification(self.tol, self.equation_tol, **noted))
         return self._scaled(best, least.noting(**noted))
 
     def _ready(self, answer: Any, tried: Sequence[Any], slack: float) -> bool:
@@ -168,9 +167,7 @@ class NodeRefinement:
         slower = time_scaled(answer, self.tol, self.settings)  # under gravity by more than the estimate
         return slower is not None and slower.duration <= (1.0 + most) * answer.duration
 
-    def _finer(
-        self, solution: Any, certificate: Certificate | PhasesCertificate, journal: Journal
-    ) -> tuple[Any, Margins | None]:
+    def _finer(self, solution: Any, certificate: Certificate, journal: Journal) -> tuple[Any, Margins | None]:
         """The motion with added nodes, and the margins by which limits were tightened, where they were."""
         each = zip(solution.parts, certificate.parts, strict=True)
         times = [times_of_violations(part, own, self.tol, self.settings) for part, own in each]
@@ -181,7 +178,7 @@ class NodeRefinement:
         refined = converged_to_rounding(refined, self.settings)
         if refined.converged:
             return refined, None
-        if isinstance(certificate, PhasesCertificate):
+        if certificate.phases:
             raise _NoFurtherNodes("with added nodes the solve did not converge")
         factor = self.settings.tightening_factor
         sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
@@ -275,7 +272,7 @@ def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
     return np.split(np.asarray(values, dtype=float), ends[:-1]) if len(ends) else []
 
 
-def _violated(certificate: Certificate | PhasesCertificate) -> float:
+def _violated(certificate: Certificate) -> float:
     """The largest violation of a limit in multiples of its tolerance; less than any where all lines hold."""
     if certificate.holds:
         return -np.inf
