@@ -27,6 +27,7 @@ from problems.human.measured.inverse_dynamics import JointMoments, joint_moments
 from problems.human.motions.motion_file import read_motion
 from problems.human.muscles.contact_forces import joint_force
 from problems.human.muscles.given_motion import GivenMotion, Tendon, muscles_of_motion
+from problems.human.muscles.muscle_use import solve_muscles
 from problems.human.opensim.storage import read_storage
 
 MODEL = "subject_walk_scaled"
@@ -42,7 +43,10 @@ def main(folder: Path, tolerances: list[float]) -> None:
     walk = read_walk(folder)
     for label, motion, solver in runs(walk):
         began = time.process_time()
-        solution = trajopt.solve(motion.problem, solver, refine=None, starts=1, coarse_to_fine=False)
+        if solver is None:
+            solution = solve_muscles(motion).solution
+        else:
+            solution = trajopt.solve(motion.problem, solver, refine=None, starts=1, coarse_to_fine=False)
         show(label, solution.objective, solution.iterations, time.process_time() - began)
     for tolerance in tolerances:
         began = time.process_time()
@@ -84,7 +88,7 @@ def read_walk(folder: Path) -> Walk:
     return Walk(model, moments, paths, loads)
 
 
-def runs(walk: Walk) -> Iterator[tuple[str, GivenMotion, trajopt.Ipopt]]:
+def runs(walk: Walk) -> Iterator[tuple[str, GivenMotion, trajopt.Ipopt | None]]:
     """Tolerances and a barrier like Moco's, guesses, twice the intervals, the knee as a cost, compliance."""
     for tolerance in (1e-3, 1e-6):
         yield f"tolerance {tolerance:g}", walk.posed(), trajopt.Ipopt(tol=tolerance)
@@ -98,7 +102,7 @@ def runs(walk: Walk) -> Iterator[tuple[str, GivenMotion, trajopt.Ipopt]]:
     load = joint_force(walk.model, motion, KNEE, walk.forces)
     motion.problem.minimize(KNEE_WEIGHT * load**2, name="load of the knee")
     yield "load of the right knee as a cost", motion, trajopt.Ipopt(tol=1e-6)
-    yield "compliant tendons", walk.posed("compliant"), trajopt.Ipopt(tol=1e-6)
+    yield "compliant tendons", walk.posed("compliant"), None
 
 
 def moco(folder: Path, tolerance: float) -> tuple[float, int]:

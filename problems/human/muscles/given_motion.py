@@ -50,6 +50,7 @@ class GivenMotion:
     moments : of the motion;  coordinates : (c,) of its names, which muscles move
     strength : (c,) N m or N of a reserve that costs as much as a full excitation
     start : s, time of the motion at which the problem's own time is zero
+    rigid : the same motion by rigid tendons, from which `solve_muscles` starts where they are compliant
     """
 
     problem: trajopt.Problem
@@ -59,6 +60,7 @@ class GivenMotion:
     coordinates: tuple[str, ...]
     strength: np.ndarray
     start: float
+    rigid: GivenMotion | None = None
 
     @property
     def fibres(self) -> Fibres:
@@ -102,11 +104,23 @@ def muscles_of_motion(
     moved = path_motion(model.locked, muscles.paths if paths is None else paths.only(muscles.names), moments)
     names = moved.coordinates
     strength = strengths(reserves, names)
-    block = MotionBlock(fibres, tendon, moved.motion)
     duration = float(moments.time[-1] - moments.time[0])
     count = max(2, round(INTERVALS_PER_SECOND * duration)) if intervals is None else intervals
-    system = muscle_system(muscles, tendon, smoothing, len(names))
     mesh = trajopt.Trajectory.collocation(intervals=count, order=order, duration=duration)
+
+    def posed(tendon: Tendon, rigid: GivenMotion | None = None) -> GivenMotion:
+        system = muscle_system(muscles, tendon, smoothing, len(names))
+        block = MotionBlock(fibres, tendon, moved.motion)
+        problem = _problem(system, mesh, block, strength, least)
+        return GivenMotion(problem, block, tendon, moments, names, strength, float(moments.time[0]), rigid)
+
+    return posed(tendon, None if tendon == "rigid" else posed("rigid"))
+
+
+def _problem(
+    system: System, mesh: trajopt.Trajectory, block: MotionBlock, strength: np.ndarray, least: float
+) -> trajopt.Problem:
+    """The problem of the module's equations."""
     problem = trajopt.Problem(system, mesh, name="muscles of a motion")
     reserve = state_effort(problem, block.m, strength, least)
     _bound_states(problem, block, least)
@@ -114,7 +128,7 @@ def muscles_of_motion(
     problem.subject_to(missing - reserve, equals=0.0, name="moments")
     if not block.is_rigid:
         state_equilibrium(problem, trajopt.block_term(block, output=EQUILIBRIUM, name=EQUILIBRIUM))
-    return GivenMotion(problem, block, tendon, moments, names, strength, float(moments.time[0]))
+    return problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,11 @@ Reserves are judged as Hicks and others (Journal of Biomechanical Engineering 13
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
 import trajopt
 from dynamics.muscles.fibres import Fibres, FibreState
@@ -18,7 +19,9 @@ from dynamics.muscles.motion_block import MISSING, RATE, STATES
 from problems.human.muscles.given_motion import (
     ACTIVATION,
     EXCITATION,
+    FASTEST_TENDON,
     RESERVE,
+    STRONGEST_TENDON,
     TENDON_FORCE,
     TENDON_RATE,
     GivenMotion,
@@ -30,7 +33,7 @@ from trajopt.base.errors import OptionError
 LARGE_RESERVE = 0.05  # of the largest moment of the joint
 SAMPLES_PER_NODE = 2
 SATURATED = 0.99  # activation above which a muscle is said to be fully active
-TOLERANCE = 1e-6
+TOLERANCE, RIGID_TOLERANCE = 1e-6, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +169,21 @@ def muscle_use(motion: GivenMotion, solution: trajopt.Solution) -> MuscleUse:
 def solve_muscles(motion: GivenMotion, tol: float = TOLERANCE) -> MuscleUse:
     """The muscles of a motion with the least cost.
 
-    One solve on the mesh as it is, as a coarse one knows nothing better. For other solvers, and after adding
-    terms of your own to `motion.problem`, call `trajopt.solve` and `muscle_use`.
+    One solve on the mesh as it is, as a coarse one knows nothing better; compliant tendons start from the
+    answer of rigid ones. For other solvers, and after adding terms of your own to `motion.problem`, call
+    `trajopt.solve` and `muscle_use`.
     """
+    problem = motion.problem
+    if motion.rigid is not None:
+        problem = problem.on(problem.trajectory)
+        problem.guess(_with_tendons(solve_muscles(motion.rigid, RIGID_TOLERANCE)))
     solver = trajopt.Ipopt(tol=tol)
-    return muscle_use(
-        motion, trajopt.solve(motion.problem, solver, refine=None, starts=1, coarse_to_fine=False)
-    )
+    return muscle_use(motion, trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False))
+
+
+def _with_tendons(use: MuscleUse) -> Callable[[np.ndarray], np.ndarray]:
+    """All unknowns of compliant tendons, a curve over shares of the motion, from muscles of rigid ones."""
+    pull = np.clip(use.force / use.fibres.max_isometric_force, 0.0, STRONGEST_TENDON)
+    rate = np.clip(np.gradient(pull, use.time, axis=0), -FASTEST_TENDON, FASTEST_TENDON)
+    columns = np.hstack([use.activation, pull, use.excitation, use.reserve, rate])
+    return make_interp_spline((use.time - use.time[0]) / (use.time[-1] - use.time[0]), columns, k=1)
