@@ -74,11 +74,11 @@ def urdf_root(path_or_xml: str | os.PathLike[str]) -> Element:
     is_file = not text.lstrip("\ufeff \t\r\n").startswith("<")
     unexpanded = [name for name in macros if name in XACRO or robot.find("link") is None]
     if unexpanded or (is_file and text.lower().endswith(".xacro")):
-        name = Path(text).name.partition(".")[0] if is_file else "robot"
+        name = Path(text).name if is_file else "robot.urdf.xacro"
         held = f" with <xacro:{unexpanded[0]}>" if unexpanded else ""
         raise UrdfError(
             f"{repr(text) if is_file else 'the XML string'} is xacro{held}, macros that make a URDF: expand "
-            f"it first by ROS, xacro {name}.urdf.xacro > {name}.urdf"
+            f"it first by ROS, xacro {name} > {name.partition('.')[0]}.urdf"
         )
     if robot.tag != "robot":
         raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>")

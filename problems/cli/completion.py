@@ -79,7 +79,7 @@ class ShownFile(click.ParamType):
     name = "text"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        return [*library(incomplete), *paths(incomplete, (".py", ".npz", ".urdf", ".xml"))]
+        return [*library(incomplete), *paths(incomplete, (".py", ".npz", ".urdf", ".osim", ".xml"))]
 
 
 class SavedFile(click.Path):

@@ -15,7 +15,8 @@ from problems.cli.commands.retime import REPAIR_HELP
 from problems.cli.completion import SETTINGS, ShownFile
 from problems.cli.output import Output, output_options
 
-ROBOTS = (".urdf", ".xml", ".mjcf")  # of MuJoCo the last two
+URDF = (".urdf", ".xacro")  # the last is refused by that word
+ROBOTS = (*URDF, ".osim", ".xml", ".mjcf")  # of MuJoCo the last two
 
 
 @click.command()
@@ -36,8 +37,8 @@ def show(file: str, assignments: Sequence[str], repair_inertia: bool, strict: bo
     """Show a saved solution (or its folder), a problem before it is solved, or a robot.
 
     A solution: how its solve ended, with which parameters. A problem by name or FILE.py: costs, constraints,
-    unknowns and counts; the file runs with your rights. A FILE.urdf, or .xml of MuJoCo: links, joints,
-    limits, and a line for everything that the robot leaves out of its file.
+    unknowns and counts; the file runs with your rights. A FILE.urdf, .osim of OpenSim, or .xml of MuJoCo:
+    links, joints, limits, and a line for everything that the robot leaves out of its file.
     """
     from problems import catalogue
     from problems.cli.problem_file import is_problem_file
@@ -112,8 +113,17 @@ def show_robot(path: Path, output: Output, repair_inertia: bool, strict: bool) -
 
     if not path.is_file():
         raise OptionError(f"{path} is not a file{near_files(path, ROBOTS)}: give the path of a robot's file")
-    if path.suffix.lower() == ROBOTS[0]:
+    if path.suffix.lower() in URDF:
         model = dynamics.load_urdf(path, repair_inertia=repair_inertia, strict=strict)
+    elif path.suffix.lower() == ".osim":
+        osim = dynamics.load_osim(path, repair_inertia=repair_inertia)
+        lines = [f"{what}: {', '.join(names)}" for what, names in osim.left_out.items()]
+        if strict and lines:
+            raise OptionError(f"strict: {path} holds what is no part of the robot: {'; '.join(lines)}")
+        tree = osim.robot.tree if isinstance(osim.robot, dynamics.CoupledModel) else osim.robot
+        output.answer(f"{tree}\n{osim}")
+        output.values({"robot": tree.name, "joints": list(osim.robot.joint_names), "left_out": lines})
+        return
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dynamics.MujocoWarning)  # the lines say the same

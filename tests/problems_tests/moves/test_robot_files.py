@@ -4,6 +4,8 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from osim_text import body, osim_text
+from osim_text import joint as osim_joint
 from urdf_text import INERTIAL, joint, link, robot
 
 import dynamics
@@ -143,3 +145,25 @@ def test_show_reads_models_of_mujoco(tmp_path):
     result = CliRunner().invoke(main, ["show", str(file)])
     assert result.exit_code == 0 and 'left out: flag contact="disable"' in result.output
     assert CliRunner().invoke(main, ["show", str(file), "--strict"]).exit_code == 2
+
+
+def test_show_reads_models_of_opensim(tmp_path):
+    file = tmp_path / "r.osim"
+    forces = "<PathSpring name='rope'/>"
+    file.write_text(
+        osim_text([body("x")], [osim_joint("PinJoint", "pin", "ground", "x", ["a"])], forces=forces)
+    )
+    result = CliRunner().invoke(main, ["show", str(file)])
+    assert result.exit_code == 0
+    assert "0  a      revolute  x" in result.output
+    assert "left out: forces (PathSpring): rope" in result.output
+    values = json.loads(CliRunner().invoke(main, ["show", str(file), "--json"]).output)
+    assert values["joints"] == ["a"] and values["left_out"] == ["forces (PathSpring): rope"]
+    result = CliRunner().invoke(main, ["show", str(file), "--strict"])
+    assert result.exit_code == 2 and "no part of the robot: forces (PathSpring): rope" in result.output
+
+
+def test_show_says_what_a_xacro_is(tmp_path):
+    (tmp_path / "arm.xacro").write_text("<robot name='r'/>", encoding="utf-8")
+    result = CliRunner().invoke(main, ["show", str(tmp_path / "arm.xacro")])
+    assert result.exit_code == 2 and "xacro arm.xacro > arm.urdf" in result.output
