@@ -33,6 +33,7 @@ from trajopt.checks.peaks_between_nodes import (
     has_place,
     interval_of,
     intervals_of,
+    limits_over,
     node_samples,
     search,
     single_times,
@@ -89,7 +90,7 @@ class ConstraintChecks:
     def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[Line]:
         """Results in the order of the constraints; those that are sampled are evaluated together."""
         chosen, over = self.stated if only is None else list(only), intervals_of(self.solution, self.stated)
-        without_bound = [c for c in chosen if c in over and c.term.quantity not in self.leaves]
+        without_bound = [c for c in chosen if c in over and not self._is_polynomial(c)]
         sampled = {peaks.constraint: peaks for peaks in search(self.solution, without_bound, density)}
         found: list[Line] = []
         for constraint in chosen:
@@ -99,11 +100,15 @@ class ConstraintChecks:
                 found += self._misplaced(constraint)
             elif constraint.over.is_difference:
                 found += self._differences(constraint)
-            elif constraint.term.quantity in self.leaves and not isinstance(constraint.over, Instants):
+            elif self._is_polynomial(constraint) and not isinstance(constraint.over, Instants):
                 found += self._polynomial(constraint)
             else:
                 found += self._at_time(constraint)
         return found
+
+    def _is_polynomial(self, constraint: Constraint) -> bool:
+        """True of derivatives of the curve with limits that do not ease."""
+        return constraint.term.quantity in self.leaves and constraint.easing is None
 
     # -- checks of one constraint -------------------------------------------------------------------------
 
@@ -146,7 +151,8 @@ class ConstraintChecks:
 
     def _at_time(self, constraint: Constraint) -> Iterator[Line]:
         times = single_times(constraint.over, self.curve)
-        peaks = Peaks(constraint, times, self.solution.value(constraint.term, times), most=0)
+        values = self.solution.value(constraint.term, times)
+        peaks = Peaks(constraint, self.curve, times, values, most=0)
         for c, blank in self._blank(constraint, peaks.reach):
             yield replace(blank, between=peaks.worst(c), at_nodes=peaks.worst(c))
 
@@ -192,8 +198,9 @@ class ConstraintChecks:
         elif self.trajectory is not None and over.integrates and len(values):
             held = constraint.held_at(self.trajectory)
             if len(held) == len(values):
-                values = np.where(held, values, np.clip(values, constraint.lower, constraint.upper))
-        return Peaks(constraint, times, values, most=0)
+                limits = limits_over(constraint, self.curve, times)
+                values = np.where(held, values, np.clip(values, *limits))
+        return Peaks(constraint, self.curve, times, values, most=0)
 
     # -- jumps --------------------------------------------------------------------------------------------
 
@@ -351,7 +358,7 @@ def with_suprema(solution: SolutionData, lines: Sequence[Line]) -> list[Line]:
         place, worst = line.place, line.worst
         if place is None or line.interval is None or line.bound is not None or line.jumps:
             continue
-        if worst.value <= line.tolerance:
+        if place.constraint.easing is None and worst.value <= line.tolerance:
             quantity, bounds = place.constraint.term.quantity, (line.lower, line.upper)
             sharpness = max(OF_TOLERANCE * line.tolerance, -OF_MARGIN * worst.value)
             looked_at = place.component, *bounds, worst.value, sharpness, line.tolerance

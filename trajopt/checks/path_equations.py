@@ -40,7 +40,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.line import OfComponent
-from trajopt.checks.peaks_between_nodes import node_samples
+from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.quantities import PARAMETER, TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
@@ -229,8 +229,9 @@ def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]
         density[mine[heavy]] = rows[heavy] / weight[mine[heavy]][:, None]
         mask = np.zeros(nodes.times.size, dtype=bool)
         mask[mine[heavy]] = True
+        lower, _ = limits_over(constraint, solution.curve, times)
         residual = values[constraint.term.quantity] - np.where(
-            constraint.lower == constraint.upper, constraint.lower, np.nan
+            constraint.lower == constraint.upper, lower, np.nan
         )
         inside = weights * constraint.over.mask(here)
         between = _interpolated(nodes.times[mask], density[mask], times, spans, solution)

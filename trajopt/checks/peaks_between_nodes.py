@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.interpolate import BSpline
 
 from trajopt.base.arrays import Array
 from trajopt.checks.line import Interval, Sides, Worst
@@ -158,13 +159,36 @@ def node_samples(solution: SolutionData) -> MotionSamples:
     return replace(nodes, times=np.clip(apart, curve.starts[arc], last))
 
 
-def violations_of_sides(constraint: Constraint, values: Array) -> Array:
-    """lower - value and value - upper, (K, 2, width), of values (K, width): see `Worst`."""
-    bounds = np.stack([constraint.lower, constraint.upper])
+def limits_over(constraint: Constraint, curve: Curve, times: Array) -> Array:
+    """Lower and upper limits at any times, with their easing (2, *times.shape, width), else (2, width).
+
+    Limits of control points ease as a curve that these limits themselves control.
+    """
+    stated, easing = np.stack([constraint.lower, constraint.upper]), constraint.easing
+    if easing is None:
+        return stated
+    arc, flat = easing.arc, times.ravel()
+    s = np.clip((flat - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
+    if constraint.hold == "hull" and constraint.term.quantity in ("q", "v"):
+        basis, order = curve.bases[arc], "qv".index(constraint.term.quantity)
+        points = basis.slope_greville if order else basis.greville
+        knots = basis.knots[order : basis.knots.size - order]
+        by = BSpline(knots, easing.at(arc, points), basis.degree - order, axis=1)(s)
+    else:
+        by = easing.at(arc, s)
+    by = np.where((curve.arc_at(flat) == arc)[:, None], by, 0.0)
+    return stated.reshape(2, *(1 for _ in times.shape), -1) + by.reshape(2, *times.shape, -1)
+
+
+def violations_of_sides(bounds: Array, values: Array) -> Array:
+    """lower - value and value - upper, (K, 2, width), of values (K, width): see `Worst`.
+
+    bounds : as of `limits_over`
+    """
     with np.errstate(invalid="ignore"):
         both = np.stack(side_violations(values, *bounds), axis=1)
     both = np.where(np.isfinite(values)[:, None], both, np.nan)
-    return np.where(np.isfinite(bounds), both, -np.inf)
+    return np.where(np.isfinite(bounds if bounds.ndim == 2 else bounds.swapaxes(0, 1)), both, -np.inf)
 
 
 class Peaks:
@@ -184,6 +208,7 @@ class Peaks:
     def __init__(
         self,
         constraint: Constraint,
+        curve: Curve,
         times: Array,
         values: Array,
         above: float = np.inf,
@@ -192,7 +217,8 @@ class Peaks:
         self.constraint = constraint
         self.reach = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
         self.resolution = float(np.diff(times).max(initial=0.0))
-        violation = violations_of_sides(constraint, values).reshape(len(times), 2 * constraint.lower.size)
+        bounds = limits_over(constraint, curve, times)
+        violation = violations_of_sides(bounds, values).reshape(len(times), 2 * constraint.lower.size)
         self.side = np.empty(0, dtype=int)
         self.times = self.values = self.spacing = self._low = self._high = np.empty(0)
         self._worst = np.full(violation.shape[1], -np.inf), np.zeros(violation.shape[1])
@@ -269,7 +295,7 @@ def search(
     found = []
     for constraint, interval in zip(constraints, intervals, strict=True):
         own = values[constraint.term.quantity][np.searchsorted(every, times[interval])]
-        found.append(Peaks(constraint, times[interval], own, above, most))
+        found.append(Peaks(constraint, solution.curve, times[interval], own, above, most))
     by_term: dict[str, list[Peaks]] = {}
     for peaks in found:
         if peaks.side.size:
@@ -282,23 +308,16 @@ def search(
 def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
     """Narrow the brackets of the peaks of constraints of one term."""
     term, width = some[0].constraint.term, some[0].constraint.lower.size
-    each = [
-        (
-            p.side,
-            np.append(p.constraint.lower, p.constraint.upper)[p.side],
-            p._low,
-            p._high,
-            p.times,
-            p.values,
-        )
-        for p in some
-    ]
-    side, bound, low, high, times, values = map(np.concatenate, zip(*each, strict=True))
-    sign, bound = np.where(side < width, -1.0, 1.0)[:, None], bound[:, None]
+    each = [(p.side, p._low, p._high, p.times, p.values) for p in some]
+    side, low, high, times, values = map(np.concatenate, zip(*each, strict=True))
+    ends = np.cumsum([p.side.size for p in some])[:-1]
+    sign = np.where(side < width, -1.0, 1.0)[:, None]
     rows, along = np.arange(side.size), np.linspace(0.0, 1.0, POINTS)
     for _ in range(ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * along
         found = _of_components(solution, term, grid, side % width)
+        some_grids = zip(some, np.split(grid, ends), strict=True)
+        bound = np.concatenate([_bounds_of_sides(solution, peaks, own) for peaks, own in some_grids])
         with np.errstate(invalid="ignore"):
             violation = np.where(np.isfinite(found), sign * (found - bound), np.nan)
         best = np.argmax(violation, axis=1)
@@ -311,6 +330,15 @@ def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
         own = slice(first, first + peaks.side.size)
         peaks._raise(times[own], values[own])
         first = own.stop
+
+
+def _bounds_of_sides(solution: SolutionData, peaks: Peaks, times: Array) -> Array:
+    """(peaks, k) or (peaks, 1), the bound of the side of each peak at its times (peaks, k)."""
+    limits = limits_over(peaks.constraint, solution.curve, times)
+    if limits.ndim == 2:
+        return np.broadcast_to(limits.ravel()[peaks.side][:, None], times.shape)
+    upper, component = np.divmod(peaks.side, peaks.constraint.lower.size)
+    return limits[upper, np.arange(upper.size), :, component]
 
 
 def _of_components(solution: SolutionData, term: Term, times: Array, component: Array) -> Array:

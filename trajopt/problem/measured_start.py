@@ -214,7 +214,8 @@ class StartState:
     ) -> tuple[Constraint, Array, str]:
         basis = self.problem.trajectory.arcs[0].basis
         rate = self.slope(row, "q") @ self.v * self.duration if self.duration else np.zeros_like(value)
-        ahead = value + rate * float(basis.greville[1])  # the next control point of a curve, given as well
+        near = float(basis.greville[1])
+        ahead = value + rate * near  # the next control point of a curve, given as well
         limit = row.known & ~_is_equation(own)
         below = limit & (np.minimum(value, ahead) < own.lower - slack)
         above = limit & (np.maximum(value, ahead) > own.upper + slack)
@@ -222,8 +223,14 @@ class StartState:
         high = np.where(above, np.maximum(value - own.upper, 0.0), off)
         if not (below.any() or above.any() or off.any()):
             return own, off, ""
-        slopes = np.where(below, np.minimum(rate, 0.0), 0.0), np.where(above, np.maximum(rate, 0.0), 0.0)
         end = float(basis.breakpoints[min(INTERVALS, basis.breakpoints.size - 1)])
+        # With these slopes the eased limit lets the next control point pass, whose rate the state decides.
+        needed = np.stack([ahead - own.lower, ahead - own.upper]) / (1.0 - near / end)
+        to_lower, to_upper = (needed - np.stack([low, high])) / near
+        slopes = (
+            np.where(below & ~row.of_v, np.minimum(to_lower, 0.0), 0.0),
+            np.where(above & ~row.of_v, np.maximum(to_upper, 0.0), 0.0),
+        )
         easing = Easing(0, end, np.stack([low, high]), np.stack(slopes))
         now = np.minimum(low, 0.0) + np.maximum(high, 0.0)
         beyond = np.where(np.abs(now) > slack, now, ahead - np.where(below, own.lower, own.upper))

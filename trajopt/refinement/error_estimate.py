@@ -13,7 +13,7 @@ from trajopt.base.tolerances import BETWEEN, NOT_ZERO
 from trajopt.checks.integral_checks import cost_checks, integral_checks
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, interval_errors, path_equations, quadrature
-from trajopt.checks.peaks_between_nodes import node_samples
+from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.checks.residual_forces import equation_scales, residual_forces
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
@@ -150,7 +150,8 @@ def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[
     worst, pointwise = np.zeros(times.size), np.zeros(times.size)
     for constraint in equations:
         equal, value = constraint.lower == constraint.upper, values[constraint.term.quantity]
-        error = np.abs(value - np.where(equal, constraint.lower, 0.0)) / scales[constraint]
+        lower, _ = limits_over(constraint, curve, times)
+        error = np.abs(value - np.where(equal, lower, 0.0)) / scales[constraint]
         error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0)
         pointwise = np.fmax(pointwise, np.nan_to_num(error).max(axis=1))
         if constraint.of_rates and integrated:

@@ -112,6 +112,14 @@ class SplineBasis:
         return read_only(places)
 
     @property
+    def slope_greville(self) -> NDArray[np.float64]:
+        """The same of the derivative: averages of its degree - 1 inner knots, (count - 1,)."""
+        if self.degree == 1:
+            return 0.5 * (self.knots[1:-2] + self.knots[2:-1])
+        inner = self.knots[2:-2]
+        return np.lib.stride_tricks.sliding_window_view(inner, self.degree - 1).mean(axis=1)
+
+    @property
     def slope_widths(self) -> NDArray[np.float64]:
         """Distances of the knots that a control point of the derivative spans, (count - 1,).
 

@@ -81,8 +81,8 @@ class VelocityHull:
 
     @cached_property
     def _times(self) -> Array:
-        """Normalised times of the velocities' control points, half way between those of the positions."""
-        places = [0.5 * (basis.greville[1:] + basis.greville[:-1]) for basis in self.layout.bases]
+        """Normalised times of the velocities' control points."""
+        places = [basis.slope_greville for basis in self.layout.bases]
         pairs = zip(self.rows["arc"], self.rows["point"], strict=True)
         return np.array([places[arc][point] for arc, point in pairs])
 

@@ -136,7 +136,7 @@ def test_thinned_samples_are_among_all_samples(motion):
 
 
 def test_peaks_of_no_times_violate_nothing(motion):
-    peaks = Peaks(motion.problem.constraints[0], np.empty(0), np.empty((0, 1)))
+    peaks = Peaks(motion.problem.constraints[0], motion.curve, np.empty(0), np.empty((0, 1)))
     assert peaks.worst(0)[0].value == -np.inf and peaks.side.size == 0
 
 
@@ -148,8 +148,8 @@ def test_flat_stretches_that_hold_are_no_peaks_of_limit_nodes(motion):
 
     solution, times = asked(motion, distances, lower=[0.0, 0.0]), np.linspace(0.0, 1.0, 101)
     assert limit_peaks(solution).times == pytest.approx([0.4], abs=1e-6)
-    values = np.stack(distances(times), axis=1)
-    assert Peaks(solution.problem.constraints[-1], times, values, above=0.0, most=None).side.tolist() == [0]
+    values, limit = np.stack(distances(times), axis=1), solution.problem.constraints[-1]
+    assert Peaks(limit, solution.curve, times, values, above=0.0, most=None).side.tolist() == [0]
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.tolerances import NOT_ZERO
+from trajopt.checks.peaks_between_nodes import limits_over
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.terms.nonsmooth import Norm
@@ -49,20 +50,21 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
     A violated limit counts in addition, its violation relative to its range times the objective's share of
     the span: it may have no multiplier.
     """
-    lengths, times = np.diff(edges), times_in_spans(edges, samples)
+    lengths, times = np.diff(edges), times_in_spans(edges, samples).T
     total = np.zeros(lengths.size)
     for limit in solution.problem.path_limits():
         values = solution.value(limit.term, times)
         width = limit.upper - limit.lower
         width = np.where(np.isfinite(width), np.maximum(width, NOT_ZERO), 1.0)
-        violation = bound_violation(values, limit.lower, limit.upper) / width
+        lower, upper = limits_over(limit, solution.curve, times)
+        violation = bound_violation(values, lower, upper) / width
         share = lengths / solution.duration * abs(solution.objective)
-        total += share * np.maximum(violation, 0.0).mean(axis=1).sum(axis=1)
+        total += share * np.maximum(violation, 0.0).mean(axis=0).sum(axis=1)
         multipliers = solution.multipliers.get(limit.name)
         if multipliers is not None and multipliers.shape[0] == solution.node_times.size:
             density = _density(multipliers, solution.node_times, edges, significant)
-            bound = np.where(density > 0.0, limit.upper, limit.lower)
-            deviation = np.where(density != 0.0, np.abs(values.transpose(1, 0, 2) - bound), 0.0).mean(axis=0)
+            bound = np.where(density > 0.0, upper, lower)
+            deviation = np.where(density != 0.0, np.abs(values - bound), 0.0).mean(axis=0)
             total += (np.abs(density) * deviation).sum(axis=1) * lengths
     return total
 

@@ -166,6 +166,19 @@ def test_limits_that_a_measurement_exceeds_are_wider_until_two_intervals_later()
     later = np.linspace(0.1, 1.0, 200)
     assert np.abs(answer.q(later)).max() < 1.0 + 1e-6 and np.abs(answer.v(later)).max() < 2.0 + 1e-6
     np.testing.assert_allclose(answer.q(0.0), q, atol=1e-9)
+    # A verification allows what the program does, and no more.
+    assert answer.verify().holds and "range" in eased_by(0.9, answer, "range").reason
+    assert eased_by(1.1, answer, "range").holds and "speed" in eased_by(0.9, answer, "speed").reason
+
+
+def eased_by(factor, answer, name):
+    """The report of an answer to a problem one of whose limits eases by a factor of what it did."""
+    problem = answer.problem.independent_copy()
+    for number, each in enumerate(problem.constraints):
+        if each.name == name:
+            other = replace(each.easing, excess=factor * each.easing.excess)
+            problem.constraints[number] = replace(each, easing=other)
+    return replace(answer, known_problem=problem).verify()
 
 
 def test_a_state_outside_limits_that_is_no_measurement_is_refused():
@@ -272,3 +285,4 @@ def test_a_cart_beyond_its_rail_is_led_back():
     (told,) = answer.relaxations
     assert answer.converged and told.constraint == "rail" and told.by == pytest.approx(0.1)
     assert str(told) == "'rail', is off by 0.1: limit widened"
+    assert answer.verify().holds and "rail" in eased_by(0.9, answer, "rail").reason
