@@ -63,8 +63,11 @@ def with_breakpoints(basis: SplineBasis, points: ArrayLike, multiplicity: int = 
     return SplineBasis.of_any_degree([0.0, *inner, 1.0], basis.degree, [every[point] for point in inner])
 
 
+def halved(trajectory: Trajectory) -> Trajectory:
+    """The trajectory with every span halved."""
+    return split(trajectory, [np.ones(arc.basis.span_count, bool) for arc in trajectory.arcs])
+
+
 def uniformly_refined(solution: SolutionData) -> ProblemData:
     """The problem with every span halved."""
-    trajectory = solution.problem.trajectory
-    marks = [np.ones(arc.basis.span_count, bool) for arc in trajectory.arcs]
-    return solution.asked_on(split(trajectory, marks))
+    return solution.asked_on(halved(solution.problem.trajectory))

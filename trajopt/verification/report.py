@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from textwrap import fill, indent
 from typing import Any
 
@@ -22,8 +23,10 @@ from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.standing_feet import BaseBalance, StandingFeet
 from trajopt.problem.costs_and_constraints import Relaxation
+from trajopt.solution.solution import Answer
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
+from trajopt.verification.optimum_error import OptimumError, error_of_optimum
 
 COARSE_ABOVE = BETWEEN  # of all costs: an error of the optimum as large as a cost may be off between nodes
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
@@ -48,7 +51,7 @@ class Report:
     kkt_of_solve : those that the solver ended with
     accuracy : relative, between nodes: of the scale of an equation, an integral, a cost
     limit_accuracy : the same of limits over time, of their size
-    error_of_optimum : by how much a finer mesh could lower the objective, an estimate; None where not known
+    answer : of which all this is; None of one phase of several
     violations : of every bounded component of every constraint, at nodes and between them
     equations : residuals of the path equations, those that the spline meets identically among them
     costs : the costs, recomputed
@@ -80,7 +83,7 @@ class Report:
     limit_accuracy: float = LIMIT_ACCURACY
     converged: bool = True
     status: str = ""
-    error_of_optimum: float | None = None
+    answer: Answer | None = None
     violations: tuple[Line, ...]
     simulation: Simulation | None = None
     unsimulated: str = "the dynamics offers no forward dynamics"
@@ -180,13 +183,30 @@ class Report:
         reported = f"{self.kkt_of_solve.error:.2g} by the solution"
         return f"{what}: KKT error {self.kkt_error:.2g}, {reported}"
 
+    @cached_property
+    def _of_optimum(self) -> OptimumError:
+        """The estimate, by one more solve the first time that it is asked for."""
+        if self.answer is None or not self.costs or not self.holds:
+            return OptimumError(None)
+        certified = any(part.certificate is not None for part in self.answer.parts)  # which says more
+        return OptimumError(None) if certified else error_of_optimum(self.answer)
+
+    @property
+    def error_of_optimum(self) -> float | None:
+        """Estimate of how far the objective is from that of the finest mesh; None where there is none.
+
+        See `verification/optimum_error.py`: it takes one more solve, on halved intervals.
+        """
+        return self._of_optimum.value
+
     @property
     def optimum(self) -> str:
-        """Estimate of how much a finer mesh could lower the objective, in words; empty where not known."""
-        error, costs = self.error_of_optimum, self.costs
+        """The estimate in words, or why there is none; empty without PASS, and with a certificate."""
+        error, reason = self._of_optimum
+        if error is None:
+            return reason and f"optimal on this mesh; no estimate of the error of the optimum: {reason}"
+        costs = self.costs
         objective = sum(cost.value for cost in costs)
-        if error is None or not costs:
-            return ""
         text = f"optimal on this mesh; error of the optimum about {error:.2g} of {objective:.7g}"
         return text + f": {COARSE}" * (error > COARSE_ABOVE * sum(cost.size for cost in costs))
 

@@ -4,24 +4,6 @@ Every constraint of the problem is evaluated at the nodes and between them, at b
 costs and KKT residuals are computed again from the problem; a stationary motion is looked at for better
 nearby points (`minimality`); the motion is simulated forward from its torques. Of phases every one is
 verified by itself, then all links, and the optimality of all together.
-
-Also here: estimates how much a finer mesh could lower the objective, from the results of a verification.
-
-Two groups of parts are summed, all in the unit of the objective and all taken as positive, and the sum is
-doubled: alone it was up to a quarter too small for arms in minimum time on few intervals. By how much the
-continuous problem's Lagrangian differs from that of the program, to first order:
-
-    limits      integral of |lambda(t)| |value(t) - bound(t)| dt of every path limit, lambda its multiplier
-    kinks       integral of |lambda_i(t)| (value(t) - piece_i(t)) dt of every maximum of pieces, exact ones
-    equations   integral of lambda(t) r(t) dt of every path equation, r its residual between the nodes
-    costs       integral of a cost minus its quadrature at the nodes
-
-And what the optimum would lose on a spline with about every second breakpoint alone, each span of which is
-half as wide again as any it joins, d = y - y(coarser): finer breakpoints gain less, as the error of a spline
-falls at least in proportion to their distance.
-
-    bounds      sum of z |d|,  z the multipliers of the bounds on unknowns, such as controls at their limits
-    motion      d' H d / 2,  H the Hessian of the Lagrangian, d along directions that keep the active rows
 """
 
 from __future__ import annotations
@@ -38,7 +20,6 @@ from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.base.tolerances import BETWEEN, LIMIT_ACCURACY
 from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.line import Line
-from trajopt.checks.optimality.gain_indicator import gains_of_kinks, gains_of_limits
 from trajopt.checks.path_equations import (
     EquationResidual,
     costs_of_residuals,
@@ -54,7 +35,6 @@ from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import Answer, SolutionData, mesh_of
 from trajopt.solvers.optimality.kkt import KKT
-from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.transcription.links.link_constraints import linked_problems
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_of_motions
 from trajopt.verification.claims import (
@@ -66,56 +46,8 @@ from trajopt.verification.claims import (
     unusable,
     unusable_phases,
 )
-from trajopt.verification.minimality import LARGEST, NearbyPoints, minimality
+from trajopt.verification.minimality import NearbyPoints, minimality
 from trajopt.verification.report import Report
-
-
-def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report: Report) -> float | None:
-    """Twice the sum above, an estimate; None where it is not known.
-
-    It is too large where a mesh is far too coarse, where controls switch at kinks or at breakpoints, and
-    blind to other local optima and to kinks of users' own functions. Not known of certified motions, whose
-    certificate says more, of terms without second derivatives, and of more unknowns than `minimality` looks
-    at.
-
-    nearby : the points near the motion in its program, None where that is not known
-    report : with costs and equations
-    """
-    if nearby is None or solution.certificate is not None or not nearby.nlp.has_hessian:
-        return None
-    if nearby.nlp.variable_count > LARGEST:
-        return None
-    kinks = gains_of_kinks(solution) if solution.problem.slacks else []
-    limits = sum(map(np.sum, (*gains_of_limits(solution), *kinks)))
-    equations = sum(abs(equation.cost) for equation in report.equations if equation.cost is not None)
-    costs = sum(abs(cost.integral - cost.value) for cost in report.costs)
-    total = float(limits + equations + costs) + _loss_on_coarser_mesh(solution, nearby)
-    return 2.0 * total if np.isfinite(total) else None
-
-
-def _loss_on_coarser_mesh(solution: SolutionData, nearby: NearbyPoints) -> float:
-    """z |d| + d' H d / 2 of above."""
-    nlp, point = nearby.nlp, nearby.point
-    d = point.y - nlp.unknowns.of(_coarser(solution.curve), solution.parameters)
-    sides = (point.lower_multipliers, point.upper_multipliers)
-    of_bounds = sum(float(np.abs(z * d).sum()) for z in sides if z is not None)
-    free = nearby.projected(d[nearby.free])
-    return (of_bounds + 0.5 * abs(float(free @ (nearby.hessian @ free)))) / nlp.objective_scale
-
-
-def _coarser(curve: Curve) -> Curve:
-    """The curve through its own values on every second breakpoint, on the bases of the curve."""
-    groups = []
-    for group in curve.groups:
-        points = []
-        for basis, own in zip(group.bases, group.control_points, strict=True):
-            half = basis.halved()
-            through = half.interpolate(basis.evaluate(own, half.greville))
-            points.append(basis.interpolate(half.evaluate(through, basis.greville)))
-        groups.append(CurveGroup(group.bases, tuple(points)))
-    joints, *apart = groups
-    return replace(curve, control_points=joints.control_points, apart=tuple(apart))
-
 
 __all__ = ["Line", "Report", "verify", "verify_phases"]
 
@@ -145,7 +77,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
     nearby = None if program is None or point is None else NearbyPoints(program.nlp, point)
     found, costs = violations(solution, *accuracies(accuracy)), tuple(cost_checks(solution))
-    report = Report(
+    return Report(
         violations=tuple(found),
         simulation=simulate(solution),
         unsimulated=LOADED if problem.loads else Report.unsimulated,
@@ -170,8 +102,6 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
         **_fields_of(solution, solution.title, kkt, accuracy),
     )
-    error = error_of_optimum(solution, nearby, report) if report.holds else None
-    return replace(report, error_of_optimum=error)
 
 
 def _impossible(solution: SolutionData) -> str:
@@ -211,6 +141,7 @@ def _fields_of(answer: Answer, title: str, kkt: KKT | None, accuracy: float | No
     allowed, of_limits = accuracies(accuracy)
     return {
         "title": title,
+        "answer": answer,
         "kkt": kkt or answer.kkt,
         "kkt_of_solve": answer.kkt,
         "kkt_recomputed": kkt is not None,
@@ -236,12 +167,8 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
     program, y = _program(solution, phases) if usable else (None, None)
     kkt = None if program is None or y is None else smallest_kkt(program, y, solution)[1]
     links = tuple(_of_links(solution, phases)) if usable else ()
-    errors = [report.error_of_optimum for report in reports if report.error_of_optimum is not None]
-    reports = tuple(replace(report, error_of_optimum=None) for report in reports)  # of all together alone
     differences = tuple(differences_of_phases(solution, program, y))
-    report = _together(solution, accuracy, reports, links, kkt, differences)
-    known = report.holds and len(errors) == len(reports)
-    return replace(report, error_of_optimum=sum(errors)) if known else report
+    return _together(solution, accuracy, reports, links, kkt, differences)
 
 
 def _together(
@@ -299,7 +226,7 @@ def _of_phase(solution: SolutionData, accuracy: float | None, total: float) -> R
     held -= {stated.name for stated in solution.problem.stated}
     report = verify(solution, accuracy)
     left = tuple(violation for violation in report.violations if violation.name not in held)
-    return replace(report, violations=left, objective=total)
+    return replace(report, violations=left, objective=total, answer=None)  # the optimum is that of all
 
 
 def _program(solution: PhasesSolutionData, phases: Phases) -> tuple[LinkedProgram, Array] | tuple[None, None]:

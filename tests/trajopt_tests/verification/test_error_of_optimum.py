@@ -7,8 +7,7 @@ import problems
 import trajopt
 from benchmarks.published.textbook import complementarity, two_phases
 from problems.gallery.classics import brachistochrone
-from trajopt.checks.optimality.gain_indicator import gains_of_kinks
-from trajopt.splines.basis import SplineBasis
+from trajopt.verification import optimum_error
 
 LEAST_TIME = 0.39185454  # s, of the two-link arm, certified
 
@@ -19,7 +18,7 @@ def test_a_pass_on_a_coarse_mesh_says_how_far_off_it_is(intervals):
     """Products of complementary controls: 5.12 on twenty intervals, 1.6563 on many."""
     solution = trajopt.solve(complementarity(intervals))
     report = solution.verify()
-    assert report.holds and report.error_of_optimum > solution.objective - 1.6563
+    assert report.holds and 3.0 > report.error_of_optimum / (solution.objective - 1.6563) > 1.0
     assert report.summary()["error_of_optimum"] == report.error_of_optimum
     first = " ".join(str(report).splitlines()[:5])
     assert "optimal on this mesh; error of the optimum about" in str(report) and "Refined" in first
@@ -35,9 +34,25 @@ def test_the_error_covers_what_is_known_and_falls_with_the_mesh():
     assert errors[0] > errors[1] > errors[2] and errors[2] < 0.01 * LEAST_TIME
 
 
-def test_the_error_of_a_smooth_optimum_is_small():
-    report = trajopt.solve(brachistochrone.build()).verify()
-    assert 0.0 <= report.error_of_optimum < 1e-6 and "Refined" not in report.optimum
+@pytest.fixture(scope="module")
+def smooth():
+    return trajopt.solve(brachistochrone.build())
+
+
+def test_the_error_of_a_smooth_optimum_is_small(smooth):
+    report = smooth.verify()
+    assert 0.0 < report.error_of_optimum < 1e-6 and "Refined" not in report.optimum
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [("MOST_ITERATIONS", "did not converge in 1 iteration"), ("LARGEST", "more than 1 unknowns")],
+)
+def test_without_an_estimate_the_report_says_why(smooth, monkeypatch, limit, reason):
+    monkeypatch.setattr(optimum_error, limit, 1)
+    report = smooth.verify()
+    assert report.holds and report.error_of_optimum is None
+    assert "no estimate of the error of the optimum" in report.optimum and reason in report.optimum
 
 
 def least_fuel(intervals, points, duration=2.0, limit=2.2, over="path"):
@@ -58,49 +73,15 @@ def test_a_control_that_switches_at_a_kink_within_a_span_is_seen(intervals, poin
     """Thrust falls to zero along a whole span; its bounds are met at the ends alone."""
     solution, optimum = least_fuel(intervals, points)
     report = solution.verify()
-    assert report.holds and report.error_of_optimum > solution.objective - optimum > 1e-3 * optimum
-    assert "Refined" in report.optimum
-
-
-@pytest.mark.long
-def test_the_error_at_kinks_falls_with_the_mesh():
-    errors = [least_fuel(count, "radau")[0].verify().error_of_optimum for count in (7, 23)]
-    assert errors[1] < 0.2 * errors[0]
-
-
-@pytest.mark.long
-def test_a_maximum_over_a_part_of_the_motion_has_slacks_at_its_nodes_alone():
-    solution, _ = least_fuel(8, "radau", over=(0.0, 0.5))
-    found, (edges,) = gains_of_kinks(solution)[0], solution.curve.knot_times_of_arcs
-    assert found.shape == (edges.size - 1,) and np.all(found >= 0.0) and np.any(found)
-    assert not np.any(found[edges[:-1] > 0.75 * solution.duration])
-
-
-def test_a_wide_span_between_narrow_ones_is_seen():
-    """Least effort by a control that is constant in spans: 12, but 12 / (1 - 1/27) with a third left whole.
-
-    Where refinement has halved the outer thirds many times, every second breakpoint keeps that span.
-    """
-    thirds = np.linspace(0.0, 1.0, 4)
-    edges = np.union1d(np.linspace(0.0, thirds[1], 33), np.linspace(thirds[2], 1.0, 33))
-    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
-    mesh = trajopt.Trajectory.collocation(2, 1, "gauss", 1.0)
-    basis = SplineBasis.of_any_degree(edges, 1, np.ones(edges.size - 2, dtype=int))
-    problem = trajopt.Problem(system, mesh.with_bases([basis]))
-    problem.start_at(x=[0.0, 0.0])
-    problem.end_at(x=[1.0, 0.0])
-    problem.minimize(trajopt.state("u") ** 2)
-    solution = trajopt.solve(problem, refine=None)
-    assert solution.objective == pytest.approx(12.0 / (1.0 - 1.0 / 27.0), rel=1e-3)
-    error = solution.verify(accuracy=1.0).error_of_optimum  # equations are missed between such nodes
-    assert error > solution.objective - 12.0 > 0.4
+    true = solution.objective - optimum
+    assert report.holds and 1e-3 * optimum < true < report.error_of_optimum < 3.0 * true
 
 
 @pytest.mark.long
 def test_phases_have_one_together():
     solution = trajopt.solve(two_phases(16))
     report = solution.verify()
-    assert report.error_of_optimum > solution.objective - 1.04168615
+    assert 3.0 > report.error_of_optimum / (solution.objective - 1.04168615) > 1.0
     assert "error of the optimum" in " ".join(str(report).splitlines()[:4])
 
 

@@ -5,27 +5,18 @@ To first order, for every limit with the multiplier density lambda(t) (a dual we
     gain of a span = integral of |lambda(t)| |value(t) - bound(t)| dt,
 
 where bound(t) is the bound at which the sign of lambda says that the limit is active. The indicator is large
-at switches, and where a spline ripples below an active limit. A cost with kinks, max over i of pieces_i, has
-slacks above each piece, whose multipliers give in the same way
-
-    gain of a span = sum over i of integral of |lambda_i(t)| (max over j of pieces_j(t) - pieces_i(t)) dt.
+at switches, and where a spline ripples below an active limit.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.peaks_between_nodes import limits_over
-from trajopt.solution.solution import SolutionData, confirmed_mesh_of
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
-from trajopt.terms.nonsmooth import Norm
-
-if TYPE_CHECKING:
-    from trajopt.problem.constraints.slacks import Slack
 
 SAMPLES_PER_SPAN = 16  # times at which the distance from a limit is averaged
 SIGNIFICANT_DENSITY = 1e-5  # of the largest: below it a multiplier is one that an inactive limit is left with
@@ -66,40 +57,6 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
             bound = np.where(density > 0.0, upper, lower)
             deviation = np.where(density != 0.0, np.abs(values - bound), 0.0).mean(axis=0)
             total += (np.abs(density) * deviation).sum(axis=1) * lengths
-    return total
-
-
-def gains_of_kinks(solution: SolutionData) -> list[NDArray[np.float64]]:
-    """Gain of absolute values and maxima in costs and integrals, by span as of `gains_of_limits`.
-
-    Zeros where there are none, of norms, whose slacks have no rows, or where the nodes of slacks are unknown.
-    """
-    mesh, found, standing = confirmed_mesh_of(solution), [], []
-    if mesh is not None:
-        slacks = solution.problem.slacks.values()
-        standing = [(slack, slack.over.cost_weights(mesh) > 0.0) for slack in slacks]
-    for edges in solution.curve.knot_times_of_arcs:
-        gains = [_gain_of_kink(solution, slack, chosen, edges) for slack, chosen in standing]
-        found.append(np.sum([np.zeros(edges.size - 1), *gains], axis=0))
-    return found
-
-
-def _gain_of_kink(solution: SolutionData, slack: Slack, chosen: NDArray, edges: NDArray) -> NDArray:
-    """Gain of one maximum, (spans,); chosen: (nodes,), at which its slacks stand."""
-    lengths, multipliers = np.diff(edges), solution.multipliers.get(slack.name)
-    maximum, total = slack.maximum, np.zeros(edges.size - 1)
-    if isinstance(maximum, Norm):
-        return total
-    floors = () if maximum.floor is None else (np.asarray(maximum.floor),)
-    count = len(maximum.pieces) + len(floors)
-    if multipliers is None or multipliers.shape[0] != count * chosen.sum():
-        return total
-    times = times_in_spans(edges, SAMPLES_PER_SPAN)
-    largest = solution.value(maximum, times)
-    pieces = [*(solution.value(piece, times) for piece in maximum.pieces), *floors]
-    for piece, impulses in zip(pieces, np.split(multipliers, count), strict=True):
-        density = _density(impulses, solution.node_times[chosen], edges, SIGNIFICANT_DENSITY)
-        total += (np.abs(density) * (largest - piece).mean(axis=1)).sum(axis=1) * lengths
     return total
 
 
