@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.parametric": "solution",
     "trajopt.refinement": "checks",
     "trajopt.certified": "certificates refinement",
-    "trajopt.verification": "refinement",
+    "trajopt.verification": "checks",
     "trajopt.api": "verification archive parametric refinement certificates",
     "trajopt.studies": "api",
     "trajopt.report": "api plot",

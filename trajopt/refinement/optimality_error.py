@@ -29,7 +29,6 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
-from trajopt.refinement.knots import uniformly_refined
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian
 from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
@@ -126,7 +125,7 @@ SAMPLES = 9  # times per half of a span at which new functions are compared with
 def gains_of_halving(solution: SolutionData) -> list[Array] | None:
     """Gain of every span in units of the objective, (spans,) for every arc; None where it cannot be known."""
     try:
-        coarse, fine = transcribe(solution.problem), transcribe(uniformly_refined(solution))
+        coarse, fine = transcribe(solution.problem), transcribe(solution.on_halved_spans())
     except TrajoptError:
         return None
     if not coarse.unknowns.fits(solution.curve, solution.parameters):

@@ -14,7 +14,6 @@ from trajopt.base.errors import warn_user
 from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.refinement_protocol import Refinement
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes, little_gain
-from trajopt.refinement.knots import split
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.solution.journal import (
     Attempt,
@@ -30,6 +29,7 @@ from trajopt.solution.records import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Run, StartKind
+from trajopt.splines.knots import split
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver

@@ -29,6 +29,7 @@ from trajopt.solution.records import JournalTable, RefinementRecord, SolveRecord
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.curve import Curve
+from trajopt.splines.knots import halved
 from trajopt.splines.trajectory import Nodes, Trajectory
 from trajopt.terms import term as terms
 
@@ -160,6 +161,10 @@ class Answer(SolveRecord, ABC):
         asked = self.asked.on(*trajectories)
         asked.guess(self)
         return asked
+
+    def on_halved_spans(self) -> Any:
+        """The problem, or the phases, with every span halved, guessed by these motions."""
+        return self.asked_on(*(halved(part.problem.trajectory) for part in self.parts))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

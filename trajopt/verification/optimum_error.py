@@ -17,7 +17,6 @@ from trajopt.base.arguments import pluralize
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.refinement.knots import halved
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
@@ -44,8 +43,7 @@ def error_of_optimum(answer: Answer) -> OptimumError:
     )
     try:
         with one_blas_thread():
-            finer = answer.asked_on(*(halved(part.problem.trajectory) for part in answer.parts))
-            entry = journal.attempt(Attempt(finer, answer))
+            entry = journal.attempt(Attempt(answer.on_halved_spans(), answer))
     except (TrajoptError, SolvesStopped) as error:
         return OptimumError(None, f"the solve on halved intervals ended: {error}")
     if not entry.converged:

@@ -10,10 +10,10 @@ import problems
 import trajopt
 from benchmarks.published.textbook import two_phases
 from trajopt.refinement.error_estimate import estimated_between_nodes
-from trajopt.refinement.knots import split
 from trajopt.refinement.refined import RefinedUntilVerified
 from trajopt.refinement.starts.start_rules import default_refinement
 from trajopt.solvers.solver import Status
+from trajopt.splines.knots import split
 
 
 def hypersensitive(intervals=50):

@@ -7,9 +7,9 @@ from hand_written import two_link_minimum_time
 import trajopt
 from trajopt.base import errors
 from trajopt.certified.switching.structure_search import indicator
-from trajopt.refinement.knots import split, uniformly_refined, with_breakpoints
 from trajopt.refinement.refined import Refined
 from trajopt.solution.journal import solve_once
+from trajopt.splines.knots import split, with_breakpoints
 
 OPTIMUM = 0.3918545395
 
@@ -26,8 +26,8 @@ def test_knot_insertion_reproduces_the_curve():
 
 def test_the_finer_problem_starts_at_the_coarse_answer():
     coarse = trajopt.solve(two_link_minimum_time(10))
-    nlp = trajopt.transcribe(uniformly_refined(coarse))
-    finer = solve_once(uniformly_refined(coarse), trajopt.Ipopt(max_iterations=0))
+    nlp = trajopt.transcribe(coarse.on_halved_spans())
+    finer = solve_once(coarse.on_halved_spans(), trajopt.Ipopt(max_iterations=0))
     t = np.linspace(0.0, coarse.duration, 50)
     assert nlp.variable_count > coarse.n_variables
     assert np.allclose(finer.q(t), coarse.q(t), atol=1e-9)

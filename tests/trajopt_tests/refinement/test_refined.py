@@ -10,11 +10,11 @@ from underactuated import crane, free_flyer, lander
 import problems
 import trajopt
 from trajopt.refinement.error_estimate import equation_errors, estimated
-from trajopt.refinement.knots import multiplicity_of_new_knots, split
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.report import html
 from trajopt.solution import journal
 from trajopt.solution.journal import Attempt, Entry, objection, solve_once
+from trajopt.splines.knots import multiplicity_of_new_knots, split
 
 SWING_UP = 58.8077  # Kelly 2017, converged collocation; the optimum that the straight guess leads to
 

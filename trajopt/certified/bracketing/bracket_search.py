@@ -17,13 +17,13 @@ from trajopt.certificates.certificate_record import ObjectiveBracket
 from trajopt.certified.bracketing.remaining_gain import RemainingGain, remaining_gain
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
-from trajopt.refinement.knots import multiplicity_of_new_knots, split, with_breakpoints
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.journal import INTERRUPTED, Attempt, Journal
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.basis import SplineBasis
+from trajopt.splines.knots import multiplicity_of_new_knots, split, with_breakpoints
 from trajopt.splines.trajectory import Trajectory
 
 NARROWEST = 1.0 / 16.0  # of a span: how near two knots around a switch are at least, half of it to the ends

@@ -26,10 +26,10 @@ from trajopt.certified.switching.structure_attempt import StructureAttempt
 from trajopt.certified.switching.structure_detection import DetectionOptions, detect, fits_ends, is_regular
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.problem.problem import ProblemData
-from trajopt.refinement.knots import split, uniformly_refined
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import Run, StartKind
+from trajopt.splines.knots import split
 
 
 @dataclass
@@ -135,7 +135,7 @@ class StructureSearch:
         if not regular:
             yield motion, DetectionOptions(regular, s.longest_gap)
         for _ in range(s.doublings if regular else s.refinements):
-            finer = uniformly_refined(motion) if regular else adaptively_refined(motion, s)
+            finer = motion.on_halved_spans() if regular else adaptively_refined(motion, s)
             spans = finer.trajectory.arcs[0].basis.span_count
             if spans < motion.knot_times.size or spans > s.most_intervals:  # none was halved, or too many
                 return

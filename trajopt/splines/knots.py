@@ -5,18 +5,12 @@ New breakpoints only enlarge the space of splines, so the old motion lies in the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.errors import ShapeError
-from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Arc, Trajectory
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 
 def split(trajectory: Trajectory, marks: list[NDArray]) -> Trajectory:
@@ -66,8 +60,3 @@ def with_breakpoints(basis: SplineBasis, points: ArrayLike, multiplicity: int = 
 def halved(trajectory: Trajectory) -> Trajectory:
     """The trajectory with every span halved."""
     return split(trajectory, [np.ones(arc.basis.span_count, bool) for arc in trajectory.arcs])
-
-
-def uniformly_refined(solution: SolutionData) -> ProblemData:
-    """The problem with every span halved."""
-    return solution.asked_on(halved(solution.problem.trajectory))
