@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import dynamics
 from problems.moves.certificate import LimitLine, MotionCertificate
@@ -96,7 +97,7 @@ class Motion(ABC):
         """Lower and upper limits of the joints, (n,) rad or m."""
         return self.model.limits.q_lower, self.model.limits.q_upper
 
-    def limits_at(self, t: Any) -> MotionLimits:
+    def limits_at(self, t: ArrayLike) -> MotionLimits:
         """The limits at times (...,), see `MotionLimits.at`."""
         return self.limits
 

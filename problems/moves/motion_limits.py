@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import finite_numbers, numbers, short_repr
 from trajopt.base.arrays import Array
@@ -27,7 +28,7 @@ class OverSegments:
     shares : of the path, increasing, at which the next value begins; None: at waypoints, or goals
     """
 
-    values: tuple[Any, ...]
+    values: tuple[ArrayLike, ...]
     shares: Array | None = None
 
     def borders(self, name: str, places: Array) -> Array:
@@ -42,7 +43,7 @@ class OverSegments:
         return places[1:-1]
 
 
-def over_segments(values: Sequence[Any], shares: Any = None) -> OverSegments:
+def over_segments(values: Sequence[ArrayLike], shares: ArrayLike | None = None) -> OverSegments:
     """Limits of speed, acceleration, torque or jerk that change along the way, each constant on its segments.
 
         motion = moves.retime(robot, waypoints, velocity=moves.over_segments([2.0, 0.3, 2.0]))
@@ -107,7 +108,7 @@ class MotionLimits:
         }
         return {name: ends for name, ends in every.items() if np.any(np.isfinite(ends))}
 
-    def at(self, places: Any) -> MotionLimits:
+    def at(self, places: ArrayLike) -> MotionLimits:
         """The limits at places (...,), of arrays (..., n), of both sides of a border the wider.
 
         Those that are the same everywhere stay (n,).

@@ -108,7 +108,7 @@ class PlanShifts:
 def _weights(
     layout: Layout, old: Layout, durations_before: Array, elapsed: float, durations: Array
 ) -> list[list[Array]]:
-    """Of every group and arc, (count, all before): control points from those of all arcs before."""
+    """Maps (count, all before) to the control points of every group and arc from those of all arcs before."""
     starts, found = np.concatenate([[0.0], np.cumsum(durations)]), []
     for group, source in zip(layout.groups, old.groups, strict=True):
         unit, weights = _unit_curve(source, durations_before), []

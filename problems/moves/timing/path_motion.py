@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from problems.moves.certificate import LimitLine
 from problems.moves.motion import Motion
@@ -31,7 +32,7 @@ class PathMotion(Motion):
     def s(self, t: Any, order: int = 0) -> Array:
         """The path's coordinate, or a rate of it up to the third, at times in [0, duration], (...,)."""
 
-    def limits_at(self, t: Any) -> MotionLimits:
+    def limits_at(self, t: ArrayLike) -> MotionLimits:
         return self.limits.at(self.s(t))
 
     def tube_lines(self) -> tuple[LimitLine, ...]:
