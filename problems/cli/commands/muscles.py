@@ -119,6 +119,7 @@ def answer_of(
     largest = [dict(zip(names, np.abs(x).max(axis=0).tolist(), strict=True)) for names, x in (
         (use.names, use.activation), (use.names, use.force), (use.coordinates, use.reserve),
     )]  # fmt: skip
+    power = np.trapezoid(use.metabolic_power(), use.time, axis=0) / (use.time[-1] - use.time[0])
     return {
         "status": use.solution.status.value,
         "objective": use.solution.objective,
@@ -127,6 +128,7 @@ def answer_of(
         "largest_force": largest[1],
         "largest_reserve": largest[2],
         "largest_joint_force": {name: float(contacts.force(name).max()) for name in contacts.joints},
+        "mean_metabolic_power": dict(zip(use.names, power.tolist(), strict=True)),
         "correlation": {} if recorded is None else correlations(use, recorded),
         "files": [str(file) for file in files],
     }

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 
 import trajopt
 from dynamics.muscles.fibres import Fibres, FibreState
+from dynamics.muscles.metabolic_power import Law, metabolic_power
 from dynamics.muscles.motion_block import MISSING, RATE, STATES
 from problems.human.muscles.given_motion import (
     ACTIVATION,
@@ -69,6 +71,13 @@ class MuscleUse:
         if muscle not in self.names:
             raise OptionError(f"there is no muscle '{muscle}': there are {list_names(self.names)}")
         return self.names.index(muscle)
+
+    def metabolic_power(self, law: Law = "bhargava", slow: ArrayLike = 0.5) -> np.ndarray:
+        """(K, m) W of every muscle, by one of two laws, see `dynamics.muscles.metabolic_power`.
+
+        slow : share of slow-twitch fibres, of all muscles or (m,)
+        """
+        return metabolic_power(self.fibres, self.fibre, self.excitation, self.activation, law, slow)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -131,6 +140,8 @@ class MuscleUse:
         for i, name in enumerate(self.coordinates):
             moment, reserve = np.abs(self.moment[:, i]).max(), np.abs(self.reserve[:, i]).max()
             yield f"{name:<{width}}  {moment:>14.4g}  {reserve:>15.3g}"
+        power = np.trapezoid(self.metabolic_power().sum(axis=1), self.time) / (self.time[-1] - self.time[0])
+        yield f"mean metabolic power of the muscles by Bhargava and others 2004: {power:.4g} W"
         full = [n for n, a in zip(self.names, self.activation.T, strict=True) if a.max() > SATURATED]
         if full:
             yield f"fully active at some time: {list_names(full)}"

@@ -12,6 +12,7 @@ import dynamics
 from dynamics.muscles import curves
 from dynamics.muscles.activation import activation_rate, check_smoothing
 from dynamics.muscles.fibres import ARGUMENTS, Fibres
+from dynamics.muscles.metabolic_power import LEAST_HEAT, metabolic_power
 
 STEP = 1e-30
 WITH_WIDTH = pytest.param(lambda x: curves.active_force(x, 1.5), id="active_force, wider")
@@ -94,7 +95,7 @@ def test_without_passive_force_a_muscle_at_rest_gives_its_active_force_alone():
 
 @pytest.mark.long
 @pytest.mark.skipif(not OPENSIM, reason="OpenSim is an extra")
-def test_forces_are_those_of_opensim(tmp_path):
+def test_forces_and_power_are_those_of_opensim(tmp_path):
     out = tmp_path / "states.json"
     subprocess.run([sys.executable, str(HERE / "muscle_oracle.py"), str(out)], check=True, timeout=120)
     known = json.loads(out.read_text())
@@ -114,6 +115,47 @@ def test_forces_are_those_of_opensim(tmp_path):
         ):  # fmt: skip
             expected = np.array([[case[name]] for case in cases])
             assert np.abs(found - expected).max() < 1e-12 * scale, (tendon, name)
+        excitation = np.array([[case["excitation"]] for case in cases])
+        for law in ("bhargava", "umberger"):
+            power = metabolic_power(muscle, state, excitation, given[2], law, slow=known["slow"])
+            expected = np.array([[case[law]] for case in cases])
+            assert np.abs(power - expected).max() < 1e-12 * np.abs(expected).max(), (tendon, law)
+
+
+def at_speed(speed, activation=0.5):
+    """Both muscles at their optimal lengths, with fibres at shares of their largest speed."""
+    muscles = fibres()
+    given = muscles.optimal_fiber_length * np.cos(muscles.pennation_angle) + muscles.tendon_slack_length
+    along = speed * muscles.fastest / np.cos(muscles.pennation_angle)
+    a = np.full((1, 2), activation)
+    return muscles, muscles.state("rigid", given[None], along[None], a), a
+
+
+@pytest.mark.parametrize("law", ["bhargava", "umberger"])
+def test_muscles_at_rest_warm_and_power_is_heat_and_work(law):
+    muscles, state, a = at_speed(0.0, activation=0.0)
+    mass = 1059.7 * muscles.max_isometric_force / 0.25e6 * muscles.optimal_fiber_length
+    assert metabolic_power(muscles, state, a, a, law)[0] == pytest.approx(LEAST_HEAT * mass, rel=1e-12)
+    muscles, state, a = at_speed(-0.3)
+    held, moved = metabolic_power(*at_speed(0.0)[:2], a, a, law), metabolic_power(muscles, state, a, a, law)
+    work = -state.active * state.speed
+    assert np.all(work > 0.0) and np.all(moved > held + work)  # shortening adds work and heat
+    half = metabolic_power(*at_speed(0.0)[:2], a, a, law, specific_tension=0.5e6)
+    assert half == pytest.approx(0.5 * held, rel=1e-12)  # the mass of muscles
+    muscles, state, a = at_speed(0.5)
+    assert np.all(
+        metabolic_power(muscles, state, a, a, law) == 0.0
+    )  # lengthening takes power in, which is lost
+
+
+def test_power_of_arguments_that_no_muscle_has_is_refused():
+    muscles, state, a = at_speed(0.0)
+    with pytest.raises(dynamics.MuscleError, match="law is 'minetti': expected bhargava or umberger"):
+        metabolic_power(muscles, state, a, a, "minetti")  # type: ignore[arg-type]
+    with pytest.raises(dynamics.MuscleError, match="shares from 0 to 1"):
+        metabolic_power(muscles, state, a, a, slow=1.5)
+    with pytest.raises(dynamics.ShapeError, match=r"excitation has shape \(2,\)"):
+        metabolic_power(muscles, state, a[0], a)
 
 
 @pytest.mark.parametrize(
