@@ -6,11 +6,12 @@ every later one of the same processor and user, until an edit changes a kernel.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from dynamics.algorithms.coriolis_product import coriolis_product
 from dynamics.algorithms.crba import crba
 from dynamics.algorithms.external_derivatives import external_derivatives
 from dynamics.algorithms.rnea import rnea
+from dynamics.kernels.code_cache import portable_folder
 from dynamics.kernels.compile import cache_folder
 from dynamics.model.body import Body
 from dynamics.model.joint import Joint
@@ -42,6 +44,7 @@ from dynamics.regressors.regressor_gradient import regressor_gradient
 from dynamics.rigid_body_model import RigidBodyModel
 
 NODES = 3
+LAST = ("second derivatives of them", "forward dynamics")  # steps that a solve and its check need last
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def warmup(progress: Callable[[str, int, int], None] | None = None, *, two_proce
     Where all are in the cache they are loaded, and nothing changes.
     """
     began, before, steps = time.perf_counter(), _kept(), _steps()
-    with _second_process() if two_processes and cache_folder() and sys.executable else nullcontext():
+    with _second_process(reversed(steps)) if two_processes and cache_folder() else nullcontext():
         for number, (name, step) in enumerate(steps.items()):
             if progress is not None:
                 progress(name, number, len(steps))
@@ -79,10 +82,20 @@ def warmup(progress: Callable[[str, int, int], None] | None = None, *, two_proce
     return Warmup(cache_folder(), len(_kept() - before), time.perf_counter() - began)
 
 
+def beside_first_solve() -> AbstractContextManager[None]:
+    """A second process that compiles what a robot's solve and its check need last, while the solve compiles
+    the rest. It begins only where no kernel is kept and a second processor is there."""
+    empty = cache_folder() is not None and portable_folder() is None and not _kept()
+    return _second_process(LAST) if empty and (os.cpu_count() or 1) > 1 else nullcontext()
+
+
 @contextmanager
-def _second_process() -> Iterator[None]:
-    """Steps from the last one on in a process that ends, wherever it is, with the block."""
-    code = "from dynamics.kernel_warmup import _steps\nfor step in reversed(_steps().values()): step()"
+def _second_process(names: Iterable[str]) -> Iterator[None]:
+    """These steps, in this order, in a process that ends, wherever it is, with the block."""
+    if not sys.executable:  # Python runs inside another program
+        yield
+        return
+    code = f"from dynamics.kernel_warmup import _steps\nfor name in {list(names)}: _steps()[name]()"
     command, none = [sys.executable, "-c", code], subprocess.DEVNULL
     other = subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
     try:

@@ -54,6 +54,20 @@ def test_the_command_tells_its_steps_and_where_kernels_are_kept():
     assert " 1 of 19  inverse dynamics" in told.stderr
 
 
+@pytest.mark.parametrize(
+    ("kept", "processors", "begun_with"), [((), 2, [kernel_warmup.LAST]), ((), 1, []), (("one",), 2, [])]
+)
+def test_a_solve_has_a_second_process_only_where_no_kernel_is_kept(monkeypatch, kept, processors, begun_with):
+    begun = []
+    monkeypatch.setattr(kernel_warmup, "_second_process", begun.append)
+    monkeypatch.setattr(kernel_warmup, "portable_folder", lambda: None)
+    monkeypatch.setattr(kernel_warmup, "_kept", lambda: set(kept))
+    monkeypatch.setattr(kernel_warmup.os, "cpu_count", lambda: processors)
+    kernel_warmup.beside_first_solve()
+    assert begun == begun_with
+    assert set(kernel_warmup.LAST) < set(kernel_warmup._steps())
+
+
 @pytest.mark.long
 def test_the_second_process_begins_at_the_other_end_and_ends_with_the_warmup(monkeypatch, tmp_path):
     """Of steps that only note who took them, in a module that stands before the package on the path."""

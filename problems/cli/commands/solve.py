@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def solve(
     if output.verbose:
         output.detail(described(question))
     folder = out or Path("results") / Path(problem).stem
-    with RunFolder(folder) as results:
+    with RunFolder(folder) as results, compiling_beside(question):
         solution = trajopt.solve(
             question,
             method,
@@ -144,6 +145,19 @@ def solve(
     output.answer(f"\nwritten to {folder}: " + ", ".join(names) + how_to_open(folder, names))
     output.values(summary(solution, report) | {"folder": str(folder), "files": names})
     conclude(solution, report, report.holds_at_nodes)
+
+
+def compiling_beside(problem: Any) -> AbstractContextManager[None]:
+    """A second process for half of the kernels, where a robot moves and none are kept."""
+    from dynamics import RigidBodyModel
+
+    if not any(
+        isinstance(part.dynamics, RigidBodyModel) for part in getattr(problem, "problems", (problem,))
+    ):
+        return nullcontext()
+    from dynamics.kernel_warmup import beside_first_solve
+
+    return beside_first_solve()
 
 
 def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:
