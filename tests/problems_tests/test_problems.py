@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from library_solutions import built_at_defaults
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -94,7 +95,7 @@ def test_minimum_time_approaches_the_bang_bang_optimum_from_above_with_order_two
     assert np.all(np.abs(orders - 2.0) < 0.1)
 
 
-@pytest.mark.parametrize("intervals", [10, 20])
+@fast_first("intervals", [10, 20], 1)
 def test_both_solvers_find_the_same_minimum_time(intervals):
     problem = problems.two_link_rr.build(intervals=intervals)
     ipopt = trajopt.solve(problem, trajopt.Ipopt(tol=1e-10), refine=None)

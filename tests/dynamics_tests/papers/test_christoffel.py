@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from paper_models import GEARED, PARENTS, STEP, largest, random_chain, random_model, state
+from tiers import fast_first
 
 import dynamics
 from dynamics import ShapeError, TreeError
@@ -41,7 +42,7 @@ def mass_slope(tree, q):
     return np.stack(steps, axis=-1)
 
 
-@pytest.mark.parametrize("kinds", CHAINS)
+@fast_first("kinds", CHAINS, 2)
 def test_four_routes_to_the_symbols_of_a_chain_agree(kinds):
     model = random_chain(len(kinds), kinds)
     q = state(1, model.n)[0]
@@ -52,7 +53,7 @@ def test_four_routes_to_the_symbols_of_a_chain_agree(kinds):
     assert np.abs(Lagrangian(model).christoffel_symbols(q) - tree).max() < 1e-12 * scale
 
 
-@pytest.mark.parametrize("rotors", ["exact", "armature", "none"])
+@fast_first("rotors", ["exact", "armature", "none"], 1)
 def test_three_routes_to_the_symbols_of_a_branched_geared_tree_agree(rotors):
     model = random_model(2, geared=GEARED).with_rotors(rotors)
     q = state(3, model.n)[0]

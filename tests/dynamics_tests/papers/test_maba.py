@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paper_models import GEARED, largest, random_model, random_rotor, state  # pyright: ignore
+from tiers import fast_first
 
 from dynamics import Body, InertiaError, Joint, RigidBodyModel, TreeError, UnknownNameError
 from dynamics.model.rotor import Rotor
@@ -144,7 +145,7 @@ def thesis_case(count, branching, rate=0.0):
 
 
 @pytest.mark.parametrize(("branching", "table"), [(1, TABLE_4_3), (2, TABLE_4_4)])
-@pytest.mark.parametrize("count", [5, 10, 15])
+@fast_first("count", [5, 10, 15], 1)
 def test_mcrba_less_aba_gives_tables_4_3_and_4_4_to_every_digit(count, branching, table):
     model, q, v, tau = thesis_case(count, branching)
     difference = mcrba(model, q, v, tau) - maba(model.with_rotors("none"), q, v, tau)

@@ -10,6 +10,7 @@ from library_solutions import solved_at_defaults
 from numpy.polynomial import Chebyshev
 from osim_files import OPENSIM, read_osim, run_opensim  # pyright: ignore  (tests/support is on the path)
 from swinging_person import swinging_person  # pyright: ignore
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -55,7 +56,7 @@ def waving(tmp_path_factory):
     return body, place
 
 
-@pytest.mark.parametrize("who", PERSONS)
+@fast_first("who", PERSONS, 1)
 def test_the_model_file_places_every_body_where_our_kinematics_places_it(who, tmp_path):
     model = PERSONS[who].skeleton()
     osim_model(model, 0.9).write(tmp_path / "body.osim")
@@ -71,7 +72,7 @@ def test_the_model_file_places_every_body_where_our_kinematics_places_it(who, tm
             assert np.abs(R - rotation).max() < 1e-12 and np.abs(p + R @ point - place).max() < 1e-12, name
 
 
-@pytest.mark.parametrize("who", PERSONS)
+@fast_first("who", PERSONS, 1)
 def test_bodies_carry_their_masses_centres_and_inertias(who, tmp_path):
     person = PERSONS[who]
     model = person.skeleton()

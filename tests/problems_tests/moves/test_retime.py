@@ -237,7 +237,7 @@ def test_friction_of_all_joints_is_within_the_torque():
     assert motion.duration > moves.retime(ur5(), random_waypoints(), torque=75.0).duration
 
 
-@pytest.mark.parametrize("degree", [3, 5])
+@fast_first("degree", [3, 5], 1)
 def test_a_spline_of_scipy_is_followed_as_it_is(degree):
     points = random_waypoints(2)
     s = np.linspace(0.0, 1.0, len(points))

@@ -1,8 +1,8 @@
 """Joined terms are the same functions: values and derivatives agree with those of the separate blocks."""
 
 import numpy as np
-import pytest
 from hand_written import PointMasses
+from tiers import fast_first
 
 import trajopt
 from problems import catalogue
@@ -33,7 +33,7 @@ def derivatives(graph, nlp, z, by_name):
     return {name: (u[name], D[:, chain.rows[name]]) for name in chain.used}, total
 
 
-@pytest.mark.parametrize("name", ["planar_walker", "cart_pole", "two_link_pr", "kirk"])
+@fast_first("name", ["planar_walker", "cart_pole", "two_link_pr", "kirk"], 2)
 def test_fewer_blocks_compute_the_same_values_and_derivatives(name):
     nlp = trajopt.transcribe(catalogue.build(name, {}))
     assert len(nlp.chain.graph.blocks) < len(nlp.graph.blocks)

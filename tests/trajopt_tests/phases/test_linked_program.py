@@ -93,7 +93,7 @@ def test_phases_touch_each_other_in_constant_rows_alone():
     assert np.array_equal(one[~own], other[~own]) and not np.array_equal(one[own], other[own])
 
 
-@pytest.mark.parametrize("by_function", [False, True])
+@fast_first("by_function", [False, True], 1)
 @fast_first("duration", [1.5, (0.5, 4.0)])
 def test_a_problem_cut_at_a_breakpoint_has_the_optimum_of_the_whole(by_function, duration):
     """Two arcs of one trajectory and two phases are the same splines."""

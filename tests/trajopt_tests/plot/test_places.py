@@ -27,7 +27,7 @@ def rr():
     return trajopt.solve(problems.two_link_rr.build(intervals=10))
 
 
-@pytest.mark.parametrize("name", PANELS)
+@fast_first("name", PANELS, 2)
 def test_a_figure_or_a_part_of_one_is_drawn_on_and_gets_no_title(rr, name):
     figure = Figure(layout="constrained")
     left, right = figure.subfigures(1, 2)  # pyright: ignore

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses
 from scipy import sparse
+from tiers import fast_first
 
 import trajopt
 from trajopt.base import errors
@@ -36,7 +37,7 @@ def pushed_mass(arcs=1):
     return problem
 
 
-@pytest.mark.parametrize("arcs", [1, 2])
+@fast_first("arcs", [1, 2], 1)
 def test_derivatives_by_extra_curves_are_exact(arcs):
     nlp = trajopt.transcribe(pushed_mass(arcs))
     rng = np.random.default_rng(0)

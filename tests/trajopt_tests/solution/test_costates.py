@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -37,7 +38,7 @@ def brachistochrone():
 
 
 @pytest.mark.parametrize("points", ["radau", "gauss", "lobatto"])
-@pytest.mark.parametrize("arcs", [1, 2])
+@fast_first("arcs", [1, 2], 1)
 def test_least_energy_has_the_costates_of_its_closed_form(points, arcs):
     """From rest to rest in 1 s, u = 6 - 12 t: H_u = u + lambda_v = 0, and lambda_x = dJ/dx = -12 at 0."""
     mesh = trajopt.Trajectory.collocation(4, 3, points, 1.0 / arcs, arcs)

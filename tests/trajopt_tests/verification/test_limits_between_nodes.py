@@ -70,9 +70,10 @@ def test_what_is_not_a_number_between_nodes_fails_with_its_time(plain, first):
     assert "not a finite number" in cost.reason and "cost with a hole" in cost.reason
 
 
-@pytest.mark.parametrize(
+@fast_first(
     ("lower", "upper"),
     [(-1e-9, 1e-9), (-np.inf, 1e-9), (0.0, 1e-9), (-1e19, 1.0), (-1e30, 1e-3), (-5.9, 5.9)],
+    3,
 )
 def test_limits_of_any_size_are_checked_relative_to_themselves(plain, lower, upper):
     """The force runs from 6 N to -6 N."""
@@ -80,8 +81,10 @@ def test_limits_of_any_size_are_checked_relative_to_themselves(plain, lower, upp
     assert not report.holds_at_nodes and report.reason.startswith("small, slider 0: violated by")
 
 
-@pytest.mark.parametrize(
-    ("lower", "upper"), [(-1e-9, 4e-9), (-1e3, 4e-9), (None, 4e-9), (-4e-9, 1e12), (0.0, None), (None, 0.0)]
+@fast_first(
+    ("lower", "upper"),
+    [(-1e-9, 4e-9), (-1e3, 4e-9), (0.0, None), (None, 4e-9), (-4e-9, 1e12), (None, 0.0)],
+    3,
 )
 def test_small_values_are_checked_by_their_own_size(plain, lower, upper):
     """6e-9 at most: a bound of zero, or one far away on the other side, says nothing of what is small."""

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -207,7 +208,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@fast_first("name", SMOOTH, 2)
 def test_other_roots_are_not(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
