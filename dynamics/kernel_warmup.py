@@ -44,7 +44,7 @@ from dynamics.regressors.regressor_gradient import regressor_gradient
 from dynamics.rigid_body_model import RigidBodyModel
 
 NODES = 3
-LAST = ("second derivatives of them", "forward dynamics")  # steps that a solve and its check need last
+LAST = ("second derivatives of torques", "forward dynamics")  # steps that a solve and its check need last
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,8 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "forward dynamics": lambda: aba(robot, q, v, a),
         "mass matrix": lambda: crba(robot, q),
         "derivatives of torques, wrenches and loads": lambda: _first_derivatives(torques),
-        "second derivatives of them": lambda: _second_derivatives(torques),
+        "second derivatives of torques": lambda: _second_derivatives(robot.block(("tau",))),
+        "second derivatives of wrenches and loads": lambda: _second_derivatives(torques),
         "poses and velocities of links": lambda: (forward_kinematics(robot, q), _first_derivatives(places)),
         "second derivatives of poses": lambda: _second_derivatives(places),
         "momentum and energy": lambda: _first_derivatives(masses),
