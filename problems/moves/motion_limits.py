@@ -108,6 +108,10 @@ class MotionLimits:
         }
         return {name: ends for name, ends in every.items() if np.any(np.isfinite(ends))}
 
+    def of(self, number: int) -> MotionLimits:
+        """The limits of a stretch by its number; those that are the same everywhere, for any."""
+        return self.stretches[number] if self.stretches else self
+
     def at(self, places: ArrayLike) -> MotionLimits:
         """The limits at places (...,), of arrays (..., n), of both sides of a border the wider.
 

@@ -124,8 +124,22 @@ class PlannedMotion(SplineMotion):
         Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance, of
         goals in motion in their rates, too; of "at rest" they are speeds and accelerations.
         """
-        lines = proved_lines(self.curve, self.model, self.limits)
+        lines = self._proved()
         return MotionCertificate((*lines, *self._sampled(SAMPLES), *self._clearance_lines))
+
+    def _proved(self) -> list[LimitLine]:
+        """Lines of q and its rates for all times, where limits change the largest excess of all arcs."""
+        if not self.limits.stretches:
+            return proved_lines(self.curve, self.model, self.limits)
+        worst: dict[str, LimitLine] = {}
+        for arc, start in enumerate(self.times[:-1].tolist()):
+            for line in proved_lines(self._arcs(slice(arc, arc + 1)), self.model, self.limits.of(arc)):
+                if line.name not in worst or line.excess > worst[line.name].excess:
+                    worst[line.name] = replace(line, time=start + line.time)
+        return list(worst.values())
+
+    def limits_at(self, t: Any) -> MotionLimits:
+        return self.limits.at(np.interp(t, self.times, np.arange(len(self.times))))
 
     def verify(self) -> MotionCertificate:
         """All of it again, at other and more times, from the curves alone."""
@@ -156,7 +170,8 @@ class PlannedMotion(SplineMotion):
         if not self.limits.has_torque:
             return []
         tau = self._torques(arc, self.q(t), self.v(t), self.a(t))
-        excess = relative_excess(tau, self.limits.torque_lower, self.limits.torque_upper)
+        limits = self.limits.at(arc + 0.5)
+        excess = relative_excess(tau, limits.torque_lower, limits.torque_upper)
         return [worst_line("torque", self.joint_names, excess, t)]
 
     def _goal_lines(self) -> list[LimitLine]:
@@ -220,9 +235,11 @@ class PlannedMotion(SplineMotion):
         last = arc
         while last < len(self.loaded) and self.loaded[last] is self.loaded[arc]:
             last += 1
-        part = slice(arc, last)
-        curve = Curve(self.curve.bases[part], self.curve.control_points[part], self.curve.durations[part])
-        return float(self.times[arc]), curve
+        return float(self.times[arc]), self._arcs(slice(arc, last))
+
+    def _arcs(self, part: slice) -> Curve:
+        """The spline on some of its arcs."""
+        return Curve(self.curve.bases[part], self.curve.control_points[part], self.curve.durations[part])
 
     def _slowed(self) -> PlannedMotion:
         """q(t / k) with the least k found so that limits of speed, its rates and torque hold.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import dynamics
+from problems.moves.motion_limits import MotionLimits
 from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.reaching import poses_that_reach
@@ -49,12 +52,14 @@ def _arrivals(task: StatedTask, guess: list[Array]) -> Array:
 
 def _guess(task: StatedTask) -> list[Array]:
     robot, speed = task.robot, _speeds(task)
-    poses = [_candidates(task, task.origin, _middle(robot), _payloads_at(task, 0), not task.origin.in_motion)]
+    poses = [
+        _candidates(task, 0, task.origin, _middle(robot), _payloads_at(task, 0), not task.origin.in_motion)
+    ]
     costs, origin = [np.zeros(len(poses[0]))], []
     for number, step in enumerate(task.steps):
         near = poses[-1][int(np.argmin(costs[-1]))]
         held = (*step.payloads, *_payloads_at(task, number + 1))
-        found = _candidates(task, step.goal, near, tuple(dict.fromkeys(held)), step.rests)
+        found = _candidates(task, number + 1, step.goal, near, tuple(dict.fromkeys(held)), step.rests)
         found = np.array([without_turns(each, near, robot.model) for each in found])
         apart = np.abs(found[:, None] - poses[-1][None]) / speed
         total = costs[-1][None] + apart.max(axis=2) + 1e-3 * apart.sum(axis=2)
@@ -92,13 +97,18 @@ def _segment(task: StatedTask, number: int, first: Array, last: Array) -> Array:
 
 
 def _candidates(
-    task: StatedTask, goal: Goal, near: Array, payloads: tuple[Payload, ...], rests: bool
+    task: StatedTask, number: int, goal: Goal, near: Array, payloads: tuple[Payload, ...], rests: bool
 ) -> Array:
-    """Poses (k, n) that meet a goal, clear of obstacles, and held by the motors where the robot rests."""
+    """Poses (k, n) that meet a goal, clear of obstacles, and held by the motors where the robot rests.
+
+    number : of the goal, 0 of the start
+    """
     found = poses_that_reach(task.robot, goal, near)
     model = task.loaded(payloads)
     found = _clear(task, goal, model, found)[:MOST_POSES]
-    return _held(task, goal, model, found, payloads) if rests else found
+    sides = {max(number - 1, 0), min(number, len(task.steps) - 1)}  # the ways to it and from it
+    limits = [task.limits.of(each) for each in sides]
+    return _held(limits, goal, model, found, payloads) if rests else found
 
 
 def _clear(task: StatedTask, goal: Goal, model: dynamics.RigidBodyModel, found: Array) -> Array:
@@ -120,18 +130,20 @@ def _clear(task: StatedTask, goal: Goal, model: dynamics.RigidBodyModel, found: 
 
 
 def _held(
-    task: StatedTask,
+    limits: Sequence[MotionLimits],
     goal: Goal,
     model: dynamics.RigidBodyModel,
     found: Array,
     payloads: tuple[Payload, ...],
 ) -> Array:
     """The poses in which the motors hold the robot still; InfeasibleBoundsError where there is none."""
-    zero, limits = np.zeros_like(found), task.limits
-    if not limits.has_torque:
+    zero = np.zeros_like(found)
+    lower = np.max([each.torque_lower for each in limits], axis=0)
+    upper = np.min([each.torque_upper for each in limits], axis=0)
+    if not np.any(np.isfinite([lower, upper])):
         return found
     torque = dynamics.rnea(model, found, zero, zero)
-    excess = np.maximum(torque - limits.torque_upper, limits.torque_lower - torque)
+    excess = np.maximum(torque - upper, lower - torque)
     holds = np.all(excess <= 0.0, axis=1)
     if holds.any():
         return found[holds]
@@ -140,8 +152,8 @@ def _held(
     carried = f" with {', '.join(repr(each.name) for each in payloads)}" if payloads else ""
     raise InfeasibleBoundsError(
         f"{goal.name}: joint {model.joint_names[joint]!r} needs {torque[best, joint]:.4g} to stand still"
-        f"{carried}, and its torque is limited to {limits.torque_lower[joint]:.4g} to "
-        f"{limits.torque_upper[joint]:.4g}: carry less, choose another pose, or raise the limit"
+        f"{carried}, and its torque is limited to {lower[joint]:.4g} to "
+        f"{upper[joint]:.4g}: carry less, choose another pose, or raise the limit"
     )
 
 

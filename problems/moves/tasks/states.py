@@ -7,7 +7,6 @@ import numpy as np
 from problems.moves.limit_excess import relative_excess
 from problems.moves.path_quantities import motor_torques
 from problems.moves.tasks.goal import Goal
-from problems.moves.tasks.robot import Payload
 from problems.moves.tasks.stated_task import StatedTask
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
@@ -22,18 +21,18 @@ def check_states(task: StatedTask) -> None:
     With a limit of jerk a joint goes on to a speed of v + a |a| / (2 jerk), with one of acceleration from
     there to a stop at q + v |v| / (2 acceleration) at least; before a goal likewise.
     """
-    _check(task, task.origin, task.steps[0].payloads, 1.0)
+    _check(task, task.origin, 0, 1.0)
     for number, step in enumerate(task.steps):
-        _check(task, step.goal, step.payloads, -1.0)
+        _check(task, step.goal, number, -1.0)
         if number + 1 < len(task.steps):
-            _check(task, step.goal, task.steps[number + 1].payloads, 1.0)
+            _check(task, step.goal, number + 1, 1.0)
 
 
-def _check(task: StatedTask, goal: Goal, payloads: tuple[Payload, ...], ahead: float) -> None:
-    """ahead : 1 of the motion after the goal, -1 of the one before it."""
+def _check(task: StatedTask, goal: Goal, number: int, ahead: float) -> None:
+    """number : of the step on whose way this is; ahead : 1 where it begins at the goal, -1 where it ends."""
     if goal.v is None and goal.a is None:
         return
-    limits, model = task.limits, task.loaded(payloads)
+    limits, model = task.limits.of(number), task.loaded(task.steps[number].payloads)
     v, a = (NO_RATE if rate is None else rate for rate in (goal.v, goal.a))
     _check_within(task, goal, "speed", np.abs(v), limits.velocity, "")
     _check_within(task, goal, "acceleration", np.abs(a), limits.acceleration, "")

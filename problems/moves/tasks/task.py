@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from problems.moves.motion_limits import MotionLimits, limits_of
+from problems.moves.motion_limits import MotionLimits, OverSegments, limits_of
 from problems.moves.tasks.goal import Goal, frame_name, goal_of, target_of, with_rates, with_velocity
 from problems.moves.tasks.orientation import unit_vector, vector
 from problems.moves.tasks.planned_motion import PlannedMotion
@@ -272,9 +272,15 @@ class Task:
 
         velocity, acceleration, jerk : a number or (n,), rad/s or m/s and their rates
         torque : a number, (n,), or (n, 2) lower and upper, N m or N, of the motors
+        Each of these may be `over_segments`, one value on the way to each goal.
         tool_speed : m/s, of the origins of all frames that goals are given for
         """
-        self.bounds = limits_of(self.robot.model, velocity, acceleration, torque, jerk)
+        given = velocity, acceleration, torque, jerk
+        varied = [each for each in given if isinstance(each, OverSegments)]
+        if any(each.shares is not None for each in varied):
+            raise OptionError("shares are of a path: leave them out, in a task limits change at goals")
+        places = np.arange(len(varied[0].values) + 1.0) if varied else None
+        self.bounds = limits_of(self.robot.model, *given, places)
         check_positive("tool_speed", tool_speed, optional=True)
         self.tool_speed = None if tool_speed is None else number(tool_speed, "tool_speed")
 
@@ -316,6 +322,12 @@ class Task:
         last = self.steps[-1]
         if last.passed:
             raise OptionError(f"the task ends at {last.goal.name!r}, which is passed: end it by to(...)")
+        count = len(self.bounds.stretches)
+        if count not in (0, len(self.steps)):
+            raise OptionError(
+                f"limits are given over {count} segments, and the task has {len(self.steps)} goals: give a "
+                "limit on the way to each"
+            )
         return StatedTask(
             self.robot,
             self.origin,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import dynamics
+from problems.moves.motion_limits import over_segments
 from problems.moves.tasks.robot import Robot, robot
 from problems.moves.tasks.robot_shapes import FITS
 from problems.moves.tasks.task import Task
@@ -38,6 +39,7 @@ ROBOT_KEYS = (
 )
 SOLVE_KEYS = ("intervals", "time_limit")
 POSE_KEYS = ("position", "rotation")
+SEGMENTS = "over_segments"  # of limits, values on the way to each goal
 
 
 def task_from_file(path: Path, repair_inertia: bool = False) -> tuple[Task, Mapping[str, Any]]:
@@ -170,6 +172,9 @@ def _called(task: Task, name: str, given: Any) -> None:
     values = dict(_checked({} if given is None else given, argument_names(method), name))
     if isinstance(values.get("shape"), dict):
         values["shape"] = _shape(values["shape"])
+    for key, value in values.items():
+        if name == "limits" and isinstance(value, dict):
+            values[key] = over_segments(_checked(value, (SEGMENTS,), key, needed=(SEGMENTS,))[SEGMENTS])
     try:
         inspect.signature(method).bind(**values)
     except TypeError as error:

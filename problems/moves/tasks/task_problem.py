@@ -98,7 +98,7 @@ class TaskProblem:
                 term, lower, upper, name = rule.row(MARGIN)
                 over = "path" if len(steps) == 1 else trajopt.ArcNodes(arc, "whole")
                 problem.subject_to(term, lower, upper, over=over, name=f"{name}, to {step.goal.name}")
-        limit_rows(problem, model, self.task.limits, states=states)
+        limit_rows(problem, model, self.task.limits, states=states, numbers=stretch)
         for speed in self.task.tool_speeds:
             term, lower, upper, name = speed.row(MARGIN)
             problem.subject_to(term, lower, upper, name=name)
@@ -197,22 +197,46 @@ def limit_rows(
     margin: float = MARGIN,
     hold: Literal["nodes", "hull"] = "hull",
     states: Sequence[Goal] = (),
+    numbers: Sequence[int] = (0,),
 ) -> None:
     """Acceleration, jerk and torque at nodes, narrowed by a share of them; positions and speeds, too.
 
     hold : "hull" limits control points of positions and speeds, which holds for all times but leaves a part
         of the range unused, and is not narrowed; "nodes" limits them as the others
     states : goals whose accelerations and torques are within the limits as they are, without a margin
+    numbers : of the stretches of limits that change along the way, one for each arc of the problem; these are
+        limited at nodes alone
     Coulomb friction has the sign of a speed that is not known: its size is taken from both limits.
     """
-    own, inside = model.limits, 1.0 - margin
+    outer = 1.0 if hold == "hull" else 1.0 - margin
+    if np.any(np.isfinite([model.limits.q_lower, model.limits.q_upper])):
+        lower, upper = narrowed(model.limits.q_lower, model.limits.q_upper, 1.0 - outer)
+        problem.subject_to(trajopt.q, lower, upper, hold=hold, name="position limits")
+    if not limits.stretches:
+        _rate_rows(problem, model, limits, margin, hold, states, "path", "")
+        return
+    for arc, number in enumerate(numbers):
+        over = "path" if len(numbers) == 1 else trajopt.ArcNodes(arc, "whole")
+        ends, here = states[arc : arc + 2], limits.stretches[number]
+        _rate_rows(problem, model, here, margin, "nodes", ends, over, f", segment {number}")
+
+
+def _rate_rows(
+    problem: trajopt.Problem,
+    model: dynamics.RigidBodyModel,
+    limits: MotionLimits,
+    margin: float,
+    hold: Literal["nodes", "hull"],
+    states: Sequence[Goal],
+    over: Any,
+    where: str,
+) -> None:
+    """Speed, acceleration, jerk and torque over a part of the motion; where : behind their names."""
+    inside = 1.0 - margin
     given = [np.abs(np.nan_to_num(goal.a)) for goal in states if goal.a is not None]
     full = any(np.any(a > inside * limits.acceleration) for a in given)  # no limit at nodes then leaves room
-    held: Literal["nodes", "hull"] = "hull" if full else "nodes"
+    held: Literal["nodes", "hull"] = "hull" if full and not where else "nodes"
     outer = 1.0 if hold == "hull" else inside
-    if np.any(np.isfinite([own.q_lower, own.q_upper])):
-        lower, upper = narrowed(own.q_lower, own.q_upper, 1.0 - outer)
-        problem.subject_to(trajopt.q, lower, upper, hold=hold, name="position limits")
     for term, bound, way, name in (
         (trajopt.v, outer * limits.velocity, hold, "velocity limits"),
         (
@@ -224,7 +248,8 @@ def limit_rows(
         (trajopt.jerk, inside * limits.jerk, "nodes", "jerk limits"),
     ):
         if np.any(np.isfinite(bound)):
-            problem.subject_to(term, -bound, bound, hold=way, name=name)  # type: ignore[arg-type]
+            name = f"{name}{where}"
+            problem.subject_to(term, -bound, bound, over=over, hold=way, name=name)  # type: ignore[arg-type]
     if not limits.has_torque:
         return
     friction = coulomb_friction(model)
@@ -240,4 +265,5 @@ def limit_rows(
             f"joint {model.joint_names[joint]!r} has a Coulomb friction of {friction[joint]:.4g}, which its "
             "torque limit does not exceed: raise the limit"
         )
-    problem.subject_to(trajopt.Quantity("motor_torque"), lower, upper, name="torque limits")
+    motors = trajopt.Quantity("motor_torque")
+    problem.subject_to(motors, lower, upper, over=over, name=f"torque limits{where}")

@@ -105,15 +105,17 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
 
 
 def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: float | None) -> Values:
-    """Limits that are not the robot's own."""
-    own = model.limits
+    """Limits that are not the robot's own; where they change along the way, one on the way to each goal."""
+    every, unlimited = limits.stretches or (limits,), np.full(model.n, np.inf)
+    own = {"velocity": model.limits.velocity, "acceleration": unlimited, "jerk": unlimited}
+    kinds = {name: [getattr(each, name) for each in every] for name in own}
+    if not model.has_no_mass:
+        own["torque"] = np.stack([model.limits.torque_lower, model.limits.torque_upper], axis=1)
+        kinds["torque"] = [np.stack([each.torque_lower, each.torque_upper], axis=1) for each in every]
     given: Values = {} if tool_speed is None else {"tool_speed": tool_speed}
-    if not np.array_equal(limits.velocity, own.velocity):
-        given["velocity"] = limits.velocity.tolist()
-    torques = (limits.torque_lower, limits.torque_upper)
-    if not model.has_no_mass and not np.array_equal(torques, (own.torque_lower, own.torque_upper)):
-        given["torque"] = np.stack([limits.torque_lower, limits.torque_upper], axis=1).tolist()
-    for name in ("acceleration", "jerk"):
-        if np.any(np.isfinite(getattr(limits, name))):
-            given[name] = getattr(limits, name).tolist()
+    for name, values in kinds.items():
+        if np.all(values == own[name]):
+            continue
+        same = np.all(values == values[0])
+        given[name] = values[0].tolist() if same else {"over_segments": [each.tolist() for each in values]}
     return given

@@ -166,3 +166,70 @@ def test_bad_segments_are_named(speeds, error, message):
 def test_a_motion_that_has_no_segments_refuses_limits_over_them():
     with pytest.raises(errors.OptionError, match="velocity is given over segments: give a limit"):
         limits_of(carriage(), over_segments([1.0, 2.0]), None, None)
+
+
+def on_the_line(**limits):
+    task = moves.Task(moves.robot(carriage(velocity=9.0, torque=100.0)))
+    task.start(q=[0.0])
+    task.via(q=[1.0])
+    task.to(q=[2.0])
+    task.limits(**limits)
+    return task
+
+
+@pytest.mark.long
+def test_a_task_has_limits_on_the_way_to_each_goal(tmp_path):
+    speeds, accelerations = over_segments([1.0, 0.5]), over_segments([2.0, 1.0])
+    motion = on_the_line(velocity=speeds, acceleration=accelerations, jerk=20.0).solve(intervals=20)
+    assert motion.converged and motion.verify().holds
+    assert {motion.certificate[name].evidence for name in ("speed", "acceleration", "jerk")} == {"proved"}
+    t = np.linspace(0.0, motion.duration, 4001)
+    late = t > motion.times[1]
+    for curve, first, last in ((motion.v, 1.0, 0.5), (motion.a, 2.0, 1.0)):
+        assert np.abs(curve(t)[~late]).max() == pytest.approx(first, rel=5e-3)
+        assert np.abs(curve(t)[late]).max() == pytest.approx(last, rel=5e-3)
+    motion.save(tmp_path / "line.npz")
+    again = moves.load_motion(tmp_path / "line.npz")
+    assert str(again.certificate) == str(motion.certificate)
+    slower = replace(motion.task.limits.stretches[1], velocity=np.array([0.25]))
+    limits = replace(motion.limits, stretches=(motion.limits.stretches[0], slower))
+    beyond = replace(motion, task=replace(motion.task, limits=limits)).certificate["speed"]
+    assert beyond.excess == pytest.approx(1.0, abs=1e-2) and beyond.time >= motion.times[1]
+
+
+@pytest.mark.long
+def test_a_task_with_a_load_keeps_torques_and_speeds_of_each_segment():
+    robot = moves.robot(ur5())
+    task = moves.Task(robot)
+    task.start(q=[0.0, -1.2, 1.4, -1.8, -1.5, 0.0])
+    task.to(q=[0.8, -1.0, 1.2, -1.6, -1.2, 0.4])
+    task.attach("part", "tool0", mass=2.0)
+    task.to(q=[1.4, -0.9, 0.8, -1.0, -1.4, 0.0])
+    strong = ur5().limits.torque_upper
+    torque = over_segments([0.7 * strong, strong])
+    task.limits(velocity=over_segments([2.0, 0.6]), acceleration=15.0, jerk=500.0, torque=torque)
+    motion = task.solve()
+    assert motion.converged and motion.verify().holds
+    t = np.linspace(0.0, motion.duration, 2001)
+    early = t < motion.times[1] - 1e-6
+    assert np.all(np.abs(motion.tau(t[early])) <= 0.7 * strong * (1.0 + 1e-5))
+    assert np.abs(motion.v(t[~early])).max() == pytest.approx(0.6, rel=5e-3)
+
+
+def test_a_task_refuses_limits_that_do_not_fit_its_goals():
+    with pytest.raises(errors.OptionError, match="given over 3 segments, and the task has 2 goals"):
+        on_the_line(velocity=over_segments([1.0, 2.0, 1.0])).solve()
+    with pytest.raises(errors.OptionError, match="shares are of a path"):
+        on_the_line(velocity=over_segments([1.0, 2.0], shares=[0.5]))
+    with pytest.raises(errors.ShapeError, match="acceleration has 3 values over segments, and there are 2"):
+        on_the_line(velocity=over_segments([1.0, 2.0]), acceleration=over_segments([1.0, 2.0, 3.0]))
+
+
+def test_a_goal_in_motion_keeps_the_limits_of_both_of_its_ways():
+    task = moves.Task(moves.robot(carriage(velocity=9.0, torque=100.0)))
+    task.start(q=[0.0])
+    task.to(q=[1.0], v=[0.8])
+    task.to(q=[2.0])
+    task.limits(velocity=over_segments([1.0, 0.5]), acceleration=2.0)
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"speed of 0\.8.*its limit is 0\.5"):
+        task.solve()
