@@ -18,6 +18,7 @@ from problems.cli.output import Output, echo, output_options
 from trajopt.solvers.run import DEFAULT, FORMER_NAMES, SOLVERS, create
 
 if TYPE_CHECKING:
+    from trajopt import Phases, Problem
     from trajopt.solvers.solver import Solver
 
 
@@ -147,7 +148,7 @@ def solve(
     conclude(solution, report, report.holds_at_nodes)
 
 
-def compiling_beside(problem: Any) -> AbstractContextManager[None]:
+def compiling_beside(problem: Problem | Phases) -> AbstractContextManager[None]:
     """A second process for half of the kernels, where a robot moves and none are kept."""
     from dynamics import RigidBodyModel
 
