@@ -32,7 +32,7 @@ from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.markdown import table_of_records
 from benchmarks.shared.timing import loaded_machine
 from problems import catalogue
-from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.kkt import bound_violation
 
 WHOLE_BODIES = ("gait", "gait_stride")
 INTERVALS = {"cart_pole": 60}

@@ -32,7 +32,7 @@ import dynamics
 from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine
 from problems import moves, urdf_arm
-from trajopt.display.samples import times_at_rate
+from trajopt.display.curves import times_at_rate
 
 FINGERS = 0.065  # m, where both stand
 CLEARANCE = 0.002  # m

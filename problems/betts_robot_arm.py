@@ -20,7 +20,7 @@ import numpy as np
 import trajopt
 from problems.recipe import recipe
 from trajopt.base.arrays import Array
-from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols import Block
 from trajopt.graph.trace import trace
 
 JOINTS = ("extension", "azimuth", "elevation")

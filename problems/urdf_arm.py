@@ -25,7 +25,7 @@ import dynamics
 import trajopt
 from problems.recipe import recipe
 from trajopt.base.errors import OptionError, near_matches
-from trajopt.base.files.array_file import near_files
+from trajopt.base.files import near_files
 
 REFERENCE = 0.539891449  # s, the default case with 80 intervals
 REFERENCE_SOURCE = "ours, 80 intervals"

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from trajopt.certified.certified import Certified as Certified
     from trajopt.certified.search_settings import SearchSettings as SearchSettings
     from trajopt.certified.switching.shooting import switching_times as switching_times
-    from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
-    from trajopt.display.samples import Samples as Samples
-    from trajopt.graph.protocols.block import Block as Block
-    from trajopt.graph.protocols.dynamics import Dynamics as Dynamics
+    from trajopt.display.curves import Samples as Samples
+    from trajopt.display.facts import ProblemSummary as ProblemSummary
+    from trajopt.graph.protocols import Block as Block
+    from trajopt.graph.protocols import Dynamics as Dynamics
     from trajopt.graph.quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.trace import trace as trace
-    from trajopt.problem.constraints.integrals import integral as integral
+    from trajopt.problem.constraints.slacks import integral as integral
+    from trajopt.problem.contacts.ground import Box as Box
     from trajopt.problem.contacts.ground import Ground as Ground
+    from trajopt.problem.contacts.ground import Plane as Plane
     from trajopt.problem.contacts.schedule import Schedule as Schedule
-    from trajopt.problem.contacts.solids import Box as Box
-    from trajopt.problem.contacts.solids import Plane as Plane
-    from trajopt.problem.links.phases import Phases as Phases
+    from trajopt.problem.phases import Phases as Phases
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes

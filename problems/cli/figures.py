@@ -51,7 +51,7 @@ def draw(
 
 def figures_of(solution: Any) -> list[str]:
     """Names of the figures of one motion that its dynamics allows, states and controls apart."""
-    from trajopt.graph.protocols.dynamics import SkeletonDynamics
+    from trajopt.graph.protocols import SkeletonDynamics
     from trajopt.problem.systems.system import System
 
     known, dynamics = solution.problem.quantities.knows, solution.problem.dynamics

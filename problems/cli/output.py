@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trajopt.base.errors import printable
-from trajopt.base.files.plain_values import words
+from trajopt.base.files import words
 
 if TYPE_CHECKING:
     from trajopt.verification.report import Report

@@ -17,7 +17,7 @@ from problems.cli.figures import is_ours
 from problems.recipe import recipe
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ProblemError, TrajoptError
-from trajopt.base.files.array_file import near_files
+from trajopt.base.files import near_files
 from trajopt.base.lazy_exports import refuse_namesakes
 
 

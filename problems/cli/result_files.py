@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from problems.cli.figures import DrawFigures, Notify, draw, own_figures, silent
 from problems.cli.output import echo
 from problems.cli.summary import summary, write_json
-from trajopt.base.files.atomic_file import write_text
-from trajopt.base.files.run_folder import LAST, RunFolder, mixture
+from trajopt.base.files import LAST, RunFolder, mixture, write_text
 
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution

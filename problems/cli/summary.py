@@ -8,8 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trajopt.base.files.atomic_file import write_text
-from trajopt.base.files.plain_values import finite, words
+from trajopt.base.files import finite, words, write_text
 
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution

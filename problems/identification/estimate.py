@@ -19,7 +19,7 @@ from problems.identification.measurements import Measurements, recordings
 from problems.moves.path_quantities import spring_torques
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.files.atomic_file import write_text
+from trajopt.base.files import write_text
 
 LEVEL = 0.95
 CORRELATED = 0.3  # of residuals one sample apart, beyond noise of positions: intervals are too narrow

@@ -20,7 +20,7 @@ from problems.moves.spline_limits import clearance_line, proved_lines, sampled_c
 from problems.moves.view.surroundings import Surroundings
 from trajopt.base.arguments import check_positive
 from trajopt.base.arrays import Array
-from trajopt.display.samples import times_at_rate
+from trajopt.display.curves import times_at_rate
 from trajopt.splines.curve import Curve
 
 if TYPE_CHECKING:

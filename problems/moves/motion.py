@@ -21,7 +21,7 @@ from problems.moves.timing.followed_curve import FollowedCurve
 from problems.moves.view.surroundings import Stretch, Surroundings
 from problems.moves.view.view import View, view
 from trajopt.base.arrays import Array
-from trajopt.display.samples import Samples
+from trajopt.display.curves import Samples
 from trajopt.splines.curve import Curve
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trajopt.base.arguments import check_positive
-from trajopt.display.samples import Samples, times_at_rate
+from trajopt.display.curves import Samples, times_at_rate
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree

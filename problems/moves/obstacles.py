@@ -14,7 +14,7 @@ import trajopt
 from problems.moves.clearance_rows import clearance_term
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.arrays import Array
-from trajopt.display.samples import times_at_rate
+from trajopt.display.curves import times_at_rate
 from trajopt.refinement.limit_nodes import LimitPeaks, asked_with_limit_nodes, at_nodes_alone, limit_peaks
 
 if TYPE_CHECKING:

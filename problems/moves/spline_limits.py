@@ -13,7 +13,7 @@ from problems.moves.limit_excess import relative_excess
 from problems.moves.motion_limits import ORDERS, MotionLimits
 from problems.moves.obstacles import RATE, REACH
 from trajopt.base.arrays import Array
-from trajopt.display.samples import times_at_rate
+from trajopt.display.curves import times_at_rate
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import Pieces, pieces_of, upper_bound
 

@@ -6,7 +6,7 @@ from tiers import long_first
 import dynamics
 import trajopt
 from benchmarks.solvers.intervals import build
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 
 
 @long_first("fine, locked", [(640, False), (320, True), (1280, False), (640, True)], 2)

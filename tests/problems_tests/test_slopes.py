@@ -11,7 +11,7 @@ from trajopt import library
 from trajopt.graph.graph import ChainRule
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms import term as terms
-from trajopt.transcription.links.linked_program import linked_program
+from trajopt.transcription.linked_program import linked_program
 
 STEPS = np.array([4e-3, 2e-3, 1e-3])
 TINY = 1e-11  # of the value: below it a remainder is rounding, the term then is affine or quadratic

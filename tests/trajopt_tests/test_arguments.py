@@ -13,8 +13,7 @@ import trajopt
 from trajopt.base import arguments, errors
 from trajopt.base.arguments import implements, numbers, short_repr
 from trajopt.display.curves import held_at_zero
-from trajopt.graph.protocols.block import Block, SecondOrderBlock, SymbolicBlock
-from trajopt.graph.protocols.term import NamedTerm, Term
+from trajopt.graph.protocols import Block, NamedTerm, SecondOrderBlock, SymbolicBlock, Term
 from trajopt.solvers.solver import Solver
 
 WRONG = {

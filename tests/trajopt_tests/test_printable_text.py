@@ -9,7 +9,7 @@ import trajopt
 from problems.human.opensim.storage import Storage, read_storage, write_storage
 from trajopt.base.errors import OptionError, printable, printable_name
 from trajopt.base.facts import Facts
-from trajopt.base.files.atomic_file import write_text
+from trajopt.base.files import write_text
 from trajopt.studies.many.point import StudyPoint
 
 CLEARING = "arm\x1b[2J\x1b]0;title\x07"

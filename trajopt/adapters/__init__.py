@@ -14,6 +14,6 @@ if TYPE_CHECKING:
     from trajopt.adapters.functions import foreign_dynamics as foreign_dynamics
     from trajopt.adapters.functions import foreign_term as foreign_term
     from trajopt.adapters.mujoco_dynamics import mujoco_dynamics as mujoco_dynamics
-    from trajopt.adapters.pinocchio_dynamics import pinocchio_dynamics as pinocchio_dynamics
+    from trajopt.adapters.mujoco_dynamics import pinocchio_dynamics as pinocchio_dynamics
 
 export_lazily(__name__)

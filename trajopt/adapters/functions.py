@@ -18,7 +18,7 @@ from trajopt.adapters.stacked_function import BatchedFunction, FunctionBlock, No
 from trajopt.adapters.torch_function import TorchFunction
 from trajopt.base import arguments
 from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError, ShapeError
-from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import own_term
 from trajopt.problem.systems.state_equations import limits_of
 from trajopt.terms.arithmetic import Arithmetic

@@ -25,7 +25,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError, ShapeError
 from trajopt.parametric.inputs import Input, LimitInput
 from trajopt.parametric.sensitivity import derivative_of_unknowns
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.curve import Curve
 

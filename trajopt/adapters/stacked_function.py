@@ -17,7 +17,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError, ShapeError
-from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.graph.protocols import Pairs, Values
 
 #: What a library is given: the inputs (w_i,) of one node one after the other -> (m,), in its own arrays.
 NodeFunction = Callable[..., Any]

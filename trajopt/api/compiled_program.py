@@ -20,18 +20,17 @@ from trajopt.parametric.input_table import InputTable, input_table, rows_for
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import TOLERANCE, WORST, Step, first_step, next_step, split_state
 from trajopt.parametric.warm_start import warm_program
-from trajopt.problem.links.phases import Asked, Phases, checked_asked
 from trajopt.problem.measured_start import MeasuredStart, with_measured_start
+from trajopt.problem.phases import Asked, Phases, checked_asked
 from trajopt.solution.answers import answer_at
-from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
 from trajopt.solvers.matrices import Matrices
 from trajopt.solvers.monitor import iteration_callback
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, RealTimeIteration
 from trajopt.solvers.run import Fallback, check_solver, create, run_solver, takes_hessian
 from trajopt.solvers.solver import Run, Solver, Status, WarmStart
-from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram
+from trajopt.transcription.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP
 
 AnswerT = TypeVar("AnswerT", bound=Answer)

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import OptionError, ReachWarning, ShapeError, warn_user
-from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import described_joints
-from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.nearest_pose import nearest_pose
+from trajopt.problem.contacts.pose_search import nearest_pose
+from trajopt.problem.input_checks import check_dynamics
 from trajopt.solvers.solver import FEASIBILITY
 
 

@@ -9,7 +9,7 @@ from trajopt.problem.closure_problem import ClosureProblem
 from trajopt.problem.problem import ProblemData
 
 if TYPE_CHECKING:
-    from trajopt.display.problem_summary import ProblemSummary
+    from trajopt.display.facts import ProblemSummary
 
 
 class Problem(ClosureProblem):
@@ -20,17 +20,17 @@ class Problem(ClosureProblem):
 
         Raises ProblemError or a subclass where the problem contradicts itself.
         """
-        from trajopt.display.problem_summary import ProblemSummary
+        from trajopt.display.facts import ProblemSummary
 
         return ProblemSummary.of(self)
 
     def __repr__(self) -> str:
-        from trajopt.display.problem_summary import problem_facts
+        from trajopt.display.facts import problem_facts
 
         return str(problem_facts(self))
 
     def _repr_html_(self) -> str:
-        from trajopt.display.problem_summary import problem_facts
+        from trajopt.display.facts import problem_facts
 
         return problem_facts(self).html()
 

@@ -11,16 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from trajopt.base.blas_threads import one_blas_thread
-from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
 
 if TYPE_CHECKING:
     from trajopt.api.problem import Problem
     from trajopt.certificates.certificate import Certificate
-    from trajopt.display.samples import Samples
+    from trajopt.display.curves import Samples
     from trajopt.parametric.covariance import Covariance
     from trajopt.parametric.sensitivity import Sensitivity
-    from trajopt.problem.links.phases import Phases
+    from trajopt.problem.phases import Phases
     from trajopt.problem.problem import ProblemData
     from trajopt.splines.curve import Curve
     from trajopt.verification.diagnosis import Diagnosis
@@ -50,7 +49,7 @@ class PublicAnswer(Answer):
         Each phase is sampled from its own start: "t" goes on, "phase" is its number, and what a phase does
         not have is NaN in it.
         """
-        from trajopt.display.samples import samples_of
+        from trajopt.display.curves import samples_of
 
         return samples_of(self, rate)
 
@@ -91,12 +90,12 @@ class PublicAnswer(Answer):
         return covariance(self, measurements, variance)
 
     def __repr__(self) -> str:
-        from trajopt.display.solution_facts import solution_facts
+        from trajopt.display.facts import solution_facts
 
         return str(solution_facts(self))
 
     def _repr_html_(self) -> str:
-        from trajopt.display.solution_facts import solution_card
+        from trajopt.display.facts import solution_card
 
         return solution_card(self)
 

@@ -16,10 +16,9 @@ from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_p
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
 from trajopt.checks.outside_tables import outside_tables
-from trajopt.problem.links.phases import Phases
 from trajopt.problem.measured_start import with_measured_start
-from trajopt.problem.problem_parts import checked_problem
-from trajopt.problem.refinement_protocol import Refinement, check_refinement
+from trajopt.problem.phases import Phases
+from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
 from trajopt.refinement.mesh_levels import levels, other_solvers
 from trajopt.refinement.refined import refinements
 from trajopt.refinement.starts.several_starts import retries, several_starts

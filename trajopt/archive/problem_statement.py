@@ -16,12 +16,11 @@ import numpy as np
 from trajopt.base.errors import OptionError, SolutionFileError, TrajoptError
 from trajopt.graph.data import Data
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.protocols.term import Term
+from trajopt.graph.protocols import Term
 from trajopt.graph.saved_expression import MOST_STEPS, SavedExpression, saved_expression
-from trajopt.problem.constraints.continuity import LowerContinuity
+from trajopt.problem.constraints.coordinate_bounds import LowerContinuity
 from trajopt.problem.constraints.designs import design_of
-from trajopt.problem.constraints.integrals import IntegralConstraint
-from trajopt.problem.constraints.slacks import Slack
+from trajopt.problem.constraints.slacks import IntegralConstraint, Slack
 from trajopt.problem.contacts.closure import Closure
 from trajopt.problem.contacts.contact import Contact
 from trajopt.problem.contacts.ground import Ground

@@ -33,16 +33,14 @@ from trajopt.archive.solution_reader import (
 )
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import SolutionFileError, TrajoptError
-from trajopt.base.files.array_file import ArrayFile, check_ending, file_path
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files import ArrayFile, check_ending, file_path, whole_file
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Phases
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.rebuilt_problem import built, check_fits
 from trajopt.solution.records import table_of
-from trajopt.solution.solution import Answer, SolutionData
-from trajopt.transcription.links.link_constraints import LinkedProblems, held, linked_problems
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.transcription.link_constraints import LinkedProblems, held, linked_problems
 
 #: File, what it holds of a certificate, the solution -> the solution with its certificate.
 Certified = Callable[[ArrayFile, Mapping[str, Any], SolutionData], SolutionData]

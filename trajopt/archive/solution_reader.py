@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import OptionError, ShapeError, SolutionFileError, warn_user
-from trajopt.base.files.array_file import ArrayFile
+from trajopt.base.files import ArrayFile
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification, FormerTables, JournalTable, SolveRecord, histories_of
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import TrajoptError, printable
 from trajopt.base.facts import Facts
-from trajopt.base.files.array_file import ArrayFile
-from trajopt.base.files.plain_values import finite
+from trajopt.base.files import ArrayFile, finite
 from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import (
@@ -47,12 +46,11 @@ from trajopt.checks.line import Line, worst_of_each
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 from trajopt.checks.violations import disagreements, link_violations
-from trajopt.display.solution_facts import small_plots
+from trajopt.display.facts import small_plots
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.asked_tolerances import looser_tolerances
-from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import SolutionData, mesh_of, other_nodes
-from trajopt.transcription.links.link_constraints import linked_problems
+from trajopt.solution.records import looser_tolerances
+from trajopt.solution.solution import PhasesSolutionData, SolutionData, mesh_of, other_nodes
+from trajopt.transcription.link_constraints import linked_problems
 
 AT_BOUND = BETWEEN  # of a limit's range: a component that is as near to a bound between nodes is saturated
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at

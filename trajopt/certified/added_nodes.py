@@ -34,9 +34,8 @@ from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes, limit_peaks
 from trajopt.solution.answers import costs_at, program_of
 from trajopt.solution.journal import Attempt, Journal
-from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped
 from trajopt.solvers.solver import Run, StartKind, Status
 from trajopt.splines.node_sets import END, START

@@ -29,9 +29,8 @@ from trajopt.checks.path_equations import path_equations
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.solution.journal import INTERRUPTED, Attempt, Entry, Journal, Policy, driven, improved
-from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import NO_STRUCTURE, Certification
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.node_sets import PATH, ArcNodes, Instants, TimeWindow

@@ -39,18 +39,24 @@ from trajopt.checks.peaks_between_nodes import (
     single_times,
 )
 from trajopt.checks.residual_forces import equation_scales, periodicity_scales
-from trajopt.graph.protocols.block import AnyArithmeticBlock, Values
+from trajopt.graph.protocols import AnyArithmeticBlock, Values
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
-from trajopt.solvers.optimality.kkt import side_violations
+from trajopt.solvers.kkt import side_violations
 from trajopt.splines.node_sets import END, PATH, Instants
 from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
 from trajopt.splines.trajectory import Trajectory
-from trajopt.taylor_models.leaf_pieces import LeafPieces, graph_models, leaf_pieces
-from trajopt.taylor_models.suprema import Evaluation, Supremum, find_suprema
+from trajopt.taylor_models.suprema import (
+    Evaluation,
+    LeafPieces,
+    Supremum,
+    find_suprema,
+    graph_models,
+    leaf_pieces,
+)
 from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name
 

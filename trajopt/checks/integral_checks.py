@@ -23,8 +23,8 @@ from trajopt.checks.line import IntegralEnds, Interval, Line, Worst
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks_between_nodes import dense_samples, interval_of, node_samples, single_times
 from trajopt.graph.graph import ChainRule
-from trajopt.graph.protocols.block import Pairs, Values
-from trajopt.problem.constraints.integrals import IntegralConstraint
+from trajopt.graph.protocols import Pairs, Values
+from trajopt.problem.constraints.slacks import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
@@ -33,12 +33,11 @@ from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, NodeSet
 from trajopt.splines.quadrature import adaptive_integral
-from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
-from trajopt.taylor_models.suprema import enclosed_integrals
+from trajopt.taylor_models.suprema import LeafPieces, Model, enclosed_integrals
 from trajopt.terms.nonsmooth import exact_of
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
 
 
 def size_of_parts(solution: SolutionData) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.checks.peaks_between_nodes import node_samples
 from trajopt.graph.data import DataBlock
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols import Block
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import FEASIBILITY

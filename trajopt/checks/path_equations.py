@@ -53,7 +53,7 @@ from trajopt.splines.node_sets import MotionSamples
 from trajopt.splines.quadrature import GAUSS_POINTS, gauss, lagrange_polynomials
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
 
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero

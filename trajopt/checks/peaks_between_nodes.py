@@ -20,13 +20,13 @@ from trajopt.base.arrays import Array
 from trajopt.checks.line import Interval, Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import side_violations
+from trajopt.solvers.kkt import side_violations
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, Instants, MotionEnd, MotionSamples, NodeSet, TimeWindow
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
 
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest

@@ -43,7 +43,7 @@ from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
 
 
 REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other

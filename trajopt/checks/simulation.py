@@ -27,8 +27,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.residual_forces import torque_residual
-from trajopt.graph.protocols.block import Values
-from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
+from trajopt.graph.protocols import ForwardDynamics, LoadedForwardDynamics, Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -39,7 +38,7 @@ from trajopt.splines.basis import BORDER_SIDE
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
     from trajopt.solution.solution import SolutionData
 
 GAP_PART = 1e-6  # of a gap: a change that is smaller does not matter either

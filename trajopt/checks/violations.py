@@ -28,12 +28,11 @@ from trajopt.checks.peaks_between_nodes import (
 )
 from trajopt.checks.residual_forces import UNIT, residual_forces
 from trajopt.problem.costs_and_constraints import Constraint, Parameter
-from trajopt.problem.links.link import Link, PhaseInstant, TermLink, place
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Link, PhaseInstant, Phases, TermLink, place
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.kkt import bound_violation
 from trajopt.terms import term as terms
-from trajopt.transcription.links.link_constraints import LinkedProblems
+from trajopt.transcription.link_constraints import LinkedProblems
 
 # Of robots whose terms are enclosed: the inverse dynamics of larger ones takes seconds there.
 MOST_JOINTS = 8

@@ -15,7 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols.block import Block, Pairs, Values
+from trajopt.graph.protocols import Block, Pairs, Values
 
 Interpolation = Literal["cubic", "linear", "steps"]
 ROUNDED = 8.0 * np.finfo(float).eps  # of the largest time: so near to a jump the step before still holds

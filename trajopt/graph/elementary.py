@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.protocols.block import Pairs
+from trajopt.graph.protocols import Pairs
 
 DURATION = "arc_duration"
 

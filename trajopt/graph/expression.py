@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.graph.any_arithmetic import Border, borders, evaluated, table_arguments
-from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
+from trajopt.graph.protocols import Pairs, SymbolicBlock, Values
 from trajopt.graph.quantities import slices_of
 
 if TYPE_CHECKING:

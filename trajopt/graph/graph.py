@@ -25,7 +25,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import GraphCycleError, ShapeError, UnknownNameError
 from trajopt.graph.elementary import Power
 from trajopt.graph.expression import ExpressionBlock, joined
-from trajopt.graph.protocols.block import (
+from trajopt.graph.protocols import (
     AnyArithmeticBlock,
     Block,
     Pairs,

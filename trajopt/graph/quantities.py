@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics, JointDescription
+from trajopt.graph.protocols import DescribedJoints, Dynamics, JointDescription
 
 AXIS_NAMES = ("x", "y", "z")
 _WRENCH = (*(f"moment {axis}" for axis in AXIS_NAMES), *(f"force {axis}" for axis in AXIS_NAMES))

@@ -26,7 +26,7 @@ from trajopt.terms.term import ExpressionTerm, Quantity
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
     from trajopt.graph.trace import NodeSymbols
 
 

@@ -12,8 +12,7 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ProblemError
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.graph.protocols.block import Pairs, SecondOrderBlock, Values
-from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols import Dynamics, Pairs, SecondOrderBlock, Values
 from trajopt.terms.term import BlockTerm, block_term
 
 

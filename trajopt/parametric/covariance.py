@@ -26,7 +26,7 @@ from trajopt.parametric.input_table import rows_for
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.solution.solution import Answer
 from trajopt.solvers.solver import ROUNDING
-from trajopt.transcription.links.linked_program import AskedStructure
+from trajopt.transcription.linked_program import AskedStructure
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,7 @@ from trajopt.parametric.inputs import (
     PhaseInput,
     WeightInput,
 )
-from trajopt.problem.links.link import Link
-from trajopt.problem.links.phases import TOTAL, Asked, Phases
+from trajopt.problem.phases import TOTAL, Asked, Link, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import Instants
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among

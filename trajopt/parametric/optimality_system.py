@@ -18,11 +18,11 @@ from trajopt.base.errors import EvaluationError, OptionError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.parametric.warm_start import warm_program
 from trajopt.solution.solution import Answer
+from trajopt.solvers.kkt import least_squares_multipliers
 from trajopt.solvers.matrices import dense_jacobian, independent_rows, sparse_hessian
 from trajopt.solvers.newton.newton import active_sides
-from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import ROUNDING, WarmStart
-from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
+from trajopt.transcription.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 
 JUST_REACHED = (

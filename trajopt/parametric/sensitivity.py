@@ -28,12 +28,12 @@ from trajopt.base.errors import EvaluationError, OptionError, ProblemError
 from trajopt.parametric.input_table import input_table, rows_for
 from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
-from trajopt.problem.links.phases import Asked
+from trajopt.problem.phases import Asked
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.splines.curve import Curve
 from trajopt.transcription.derivative_check import STEP
 from trajopt.transcription.leaf_map import LeafMap
-from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram
+from trajopt.transcription.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
 from trajopt.transcription.transcribe import ProgramStructure

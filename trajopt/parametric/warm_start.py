@@ -11,7 +11,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.linear_equations.linear_rows import nearest_point
-from trajopt.transcription.links.linked_program import (
+from trajopt.transcription.linked_program import (
     AskedStructure,
     AskedValues,
     LinkedProgram,

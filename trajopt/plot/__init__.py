@@ -18,6 +18,7 @@ from trajopt.base.lazy_exports import export_lazily
 if TYPE_CHECKING:
     from trajopt.plot.animation import animate as animate
     from trajopt.plot.comparison import comparison as comparison
+    from trajopt.plot.comparison import study as study
     from trajopt.plot.joint_curves import costates as costates
     from trajopt.plot.joint_curves import joint_forces as joint_forces
     from trajopt.plot.joint_curves import joints as joints
@@ -27,6 +28,5 @@ if TYPE_CHECKING:
     from trajopt.plot.journal import refinement as refinement
     from trajopt.plot.journal import starts as starts
     from trajopt.plot.snapshots import motion as motion
-    from trajopt.plot.study import study as study
 
 export_lazily(__name__)

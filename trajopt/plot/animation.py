@@ -19,8 +19,16 @@ from trajopt.base.arguments import check_choice, check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import check_solution, settings
-from trajopt.plot.scenery import Around, Plane
-from trajopt.plot.snapshots import SPACE, VIEWS, Scene, draw_surroundings, fit_box, scene_of_motion
+from trajopt.plot.snapshots import (
+    SPACE,
+    VIEWS,
+    Around,
+    Plane,
+    Scene,
+    draw_surroundings,
+    fit_box,
+    scene_of_motion,
+)
 from trajopt.solution.solution import Answer
 
 ENDINGS = ".gif", ".mp4"

@@ -20,13 +20,19 @@ from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.problem.contact_problem import ContactProblem
 from trajopt.problem.contacts.closure import Closure, ClosureKind, closure_of
 from trajopt.problem.contacts.contact import basis_about
-from trajopt.problem.contacts.loop_ends import keep_independent_periodicities, pose_at, release_ends
-from trajopt.problem.contacts.loop_poses import OPENS, LoopPoses, with_kept
+from trajopt.problem.contacts.loop_poses import (
+    OPENS,
+    LoopPoses,
+    keep_independent_periodicities,
+    pose_at,
+    release_ends,
+    with_kept,
+)
 from trajopt.problem.input_checks import index_of
 from trajopt.splines.node_sets import PATH, START, ArcNodes, NodeSet
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
 
 
 @dataclass(eq=False, repr=False)

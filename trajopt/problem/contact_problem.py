@@ -13,17 +13,13 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.problem.constraints.integrals import integral
 from trajopt.problem.constraints.rotation_wraps import wrap_rotation
-from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, Surface
-from trajopt.problem.contacts.contact_arguments import contact_of, link_of
-from trajopt.problem.contacts.ground import Ground
-from trajopt.problem.contacts.impact import ImpactTerm, after_name
+from trajopt.problem.constraints.slacks import integral
+from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, Surface, contact_of, link_of
+from trajopt.problem.contacts.contact_checks import leave_out_friction, stated_rows, touching
+from trajopt.problem.contacts.ground import Box, DistanceTerm, Ground
 from trajopt.problem.contacts.loop_poses import NEARLY
-from trajopt.problem.contacts.reach import touching
-from trajopt.problem.contacts.repeated_rows import stated_rows
-from trajopt.problem.contacts.sliding import leave_out_friction
-from trajopt.problem.contacts.solids import Box, DistanceTerm
+from trajopt.problem.contacts.schedule import ImpactTerm, after_name
 from trajopt.problem.contacts.standing import rise, standing_pose, upwards
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.node_sets import ArcNodes, Instants, Neighbours

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import LISTED
-from trajopt.graph.protocols.term import Term
+from trajopt.graph.protocols import Term
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import NodeSet
 from trajopt.splines.trajectory import Arc, Trajectory

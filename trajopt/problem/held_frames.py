@@ -20,7 +20,7 @@ from trajopt.splines.node_sets import ArcNodes, Neighbours, NodeSet
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
 
 Wrench = Callable[[Any], list[Any]]  # (6,) of a node: [moment; force] about the world origin
 

@@ -26,10 +26,9 @@ from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.contact_problem import ContactProblem, above, lands, stands, stays, touches
 from trajopt.problem.contacts.contact import Contact
-from trajopt.problem.contacts.loop_ends import fixed_at
-from trajopt.problem.contacts.loop_poses import NEARLY
+from trajopt.problem.contacts.loop_poses import NEARLY, fixed_at
 from trajopt.problem.costs_and_constraints import Constraint, Easing, Relaxation
-from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solvers.solver import DEPENDENT

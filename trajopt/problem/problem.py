@@ -13,20 +13,20 @@ from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import Interpolation, data_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, is_extra
-from trajopt.problem import input_checks, term_checks
-from trajopt.problem.constraints.continuity import lower_continuity, periodicity_of
+from trajopt.problem import input_checks
 from trajopt.problem.constraints.coordinate_bounds import (
     boundary_values,
     joint_limits,
     locked_bounds,
+    lower_continuity,
     of_motors,
     passive_torques,
+    periodicity_of,
     refuse_late_spring,
     warn_of_degrees,
 )
 from trajopt.problem.constraints.designs import design_of
-from trajopt.problem.constraints.integrals import Integral
-from trajopt.problem.constraints.slacks import integral_constraint, smooth_bounds, smooth_cost
+from trajopt.problem.constraints.slacks import Integral, integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -34,16 +34,17 @@ from trajopt.problem.costs_and_constraints import (
     Parameter,
     with_curve,
 )
-from trajopt.problem.data_breakpoints import at_breakpoints
-from trajopt.problem.dynamics_check import check_dynamics, check_link
+from trajopt.problem.input_checks import check_dynamics, check_link
 from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.problem_parts import (
     START_TIME,
     ProblemParts,
+    Refinement,
+    at_breakpoints,
+    check_refinement,
     default_trajectory,
     fitting_trajectory,
 )
-from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.problem.systems.controls import (
     control_of,
     controls_of,
@@ -59,7 +60,7 @@ from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 from trajopt.terms.term import ComponentTerm, SliceTerm
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
 
 # One for all coordinates, or one each; those of states by their names.
 Values = float | ArrayLike | Sequence[float | None] | Mapping[str, Any] | None
@@ -109,12 +110,12 @@ class ProblemData(ProblemParts):
             term, over, name = term.term, term.over, name or term.term.name
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = arguments.number(weight, f"the weight of '{term.name}'")
-        where = term_checks.part_of_cost(term, over)
+        where = input_checks.part_of_cost(term, over)
         self.trajectory = where.placed_on(self.trajectory)
         for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
             smooth = smooth_cost(self, term, factor, part)
             smooth = of_motors(self, smooth) if self.passive_joints else smooth
-            self.costs.append(Cost(smooth, factor, part, term_checks.label_of(name, term)))
+            self.costs.append(Cost(smooth, factor, part, input_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -143,32 +144,32 @@ class ProblemData(ProblemParts):
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
         called = getattr(term, "name", "") if name is None else name
-        term_checks.check_bounds_are_given(called, (lower, upper, equals))
+        input_checks.check_bounds_are_given(called, (lower, upper, equals))
         if isinstance(term, Integral):
             term.check_over(over, PATH)
-            term_checks.check_hold(hold, term.name, has_hull=False)
-            term_checks.check_scale(scale, term.name, has_scale=False)
+            input_checks.check_hold(hold, term.name, has_hull=False)
+            input_checks.check_scale(scale, term.name, has_scale=False)
             self.integrals.append(integral_constraint(self, term, (lower, upper, equals), name))
             return
         width = self.width_of_term(term)
-        label = term_checks.label_of(name, term)
+        label = input_checks.label_of(name, term)
         if has_kinks(term):
             for piece, low, high, called in list(smooth_bounds(term, lower, upper, equals, label)):
                 self.subject_to(piece, low, high, over=over, name=called, hold=hold, scale=scale)
             return
         names = self.component_names(term.quantity, width)
         low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
-        term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
+        term, low, high = input_checks.on_whole_quantity(term, low, high, self.quantities)
         if term.quantity == "q" or (isinstance(term, ComponentTerm | SliceTerm) and term.base == "q"):
             components = terms.components_read(term, self.dynamics.n)[1]
             warn_of_degrees(self.dynamics, label, np.array([low, high]), components)
         over = node_set(over)
         self.trajectory = over.placed_on(self.trajectory)
-        term_checks.check_whole_arc(over, low, high, self.trajectory, label)
-        term_checks.check_hold(hold, label, term.quantity in SPLINE_LEAVES and over == PATH)
+        input_checks.check_whole_arc(over, low, high, self.trajectory, label)
+        input_checks.check_hold(hold, label, term.quantity in SPLINE_LEAVES and over == PATH)
         curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
         continuous = term.quantity == "q" or (curve is not None and curve.is_state)
-        term_checks.check_scale(scale, label, has_scale=True)
+        input_checks.check_scale(scale, label, has_scale=True)
         sizes = None if scale is None else np.full(low.size, float(scale))
         self.constraints.append(Constraint(term, low, high, over, label, hold, continuous, sizes))
 
@@ -267,7 +268,7 @@ class ProblemData(ProblemParts):
             )
         width = self.width_of_term(term)
         refuse_kinks(term, "a periodicity")
-        label = term_checks.label_of(name, term, " periodic")
+        label = input_checks.label_of(name, term, " periodic")
         self.periodicities.append(periodicity_of(term, width, signs, order, offset, label))
 
     def continuity(self, coordinate: str, order: int, after: int | None = None) -> None:

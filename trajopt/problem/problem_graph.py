@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.graph import Graph, completed
-from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_parts import START_TIME

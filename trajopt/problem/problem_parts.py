@@ -1,12 +1,21 @@
-"""The parts of a problem: from them follow blocks, widths, names and units of terms, and copies on meshes."""
+"""The parts of a problem: from them follow blocks, widths, names and units of terms, and copies on meshes.
+
+Also here: breakpoints of data as breakpoints of a collocation mesh: where a given curve jumps or bends, or a
+sample.
+
+On an interval inside which a given curve jumps, no polynomial meets x' = f: errors stay as large as the jump
+whatever the order. With a breakpoint there both sides are smooth.
+
+Also here: the protocol of a refinement: what improves a solution by further solves.
+"""
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +24,7 @@ from trajopt.base.arguments import check_instance, implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data
-from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.dynamics import Dynamics
-from trajopt.graph.protocols.term import NamedTerm, Term
+from trajopt.graph.protocols import Block, Dynamics, NamedTerm, Term
 from trajopt.graph.quantities import (
     EXTRA,
     SPLINE_LEAVES,
@@ -31,11 +38,10 @@ from trajopt.graph.quantities import (
     quantity_of,
     rate_leaf,
 )
-from trajopt.problem import term_checks
-from trajopt.problem.constraints.continuity import LowerContinuity, check_borders
+from trajopt.problem import input_checks
+from trajopt.problem.constraints.coordinate_bounds import LowerContinuity, check_borders
 from trajopt.problem.constraints.designs import Design
-from trajopt.problem.constraints.integrals import IntegralConstraint
-from trajopt.problem.constraints.slacks import Slack
+from trajopt.problem.constraints.slacks import IntegralConstraint, Slack
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -45,14 +51,13 @@ from trajopt.problem.costs_and_constraints import (
     Recipe,
     Relaxation,
 )
-from trajopt.problem.data_breakpoints import at_breakpoints
 from trajopt.problem.guess import start_from
-from trajopt.problem.refinement_protocol import Refinement
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.controls import curves_on
 from trajopt.problem.systems.state_equations import StateEquations, unit_of_rate
 from trajopt.problem.systems.system import System
-from trajopt.solvers.solver import Solver
+from trajopt.solvers.solver import Callback, Solver
+from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.arithmetic import Combination, FunctionOf, Product, Squared
@@ -175,9 +180,9 @@ class ProblemParts:
             if other is term or other == term:
                 return blocks
         table, data = self.quantities, self.datasets.values()
-        blocks = term_checks.checked_blocks(term, self.dynamics, table, data, known)
+        blocks = input_checks.checked_blocks(term, self.dynamics, table, data, known)
         self._blocks[quantity] = (*known, (term, blocks))
-        term_checks.check_components(term, self.width_of_term(term))
+        input_checks.check_components(term, self.width_of_term(term))
         return blocks
 
     def width_of_term(self, term: Term) -> int:
@@ -371,3 +376,75 @@ def fitting_trajectory(dynamics: Dynamics, trajectory: Trajectory) -> Trajectory
     if isinstance(dynamics, AugmentedDynamics) and len(trajectory.arcs) > 1:
         raise OptionError("further states of a robot need a trajectory of one arc: give each phase a problem")
     return trajectory.for_equations_of_order(1 if isinstance(dynamics, System) else 2)
+
+
+MOST = 4  # breakpoints of data per interval of an arc: data that are finer than that leave the mesh as it is
+BESIDE = 0.25  # of the shorter neighbouring interval: a breakpoint so near to one of data gives way to it
+
+
+def at_breakpoints(trajectory: Trajectory, datasets: Collection[Data], start: float | None) -> Trajectory:
+    """A collocation mesh with the breakpoints of data whose places are known; another trajectory as it is.
+
+    start : when the motion starts, in seconds, None where that is free; then, and where a duration is free,
+        data in seconds have no place. The same data twice change nothing.
+    """
+    if trajectory.scheme is None:
+        return trajectory
+    if any(data.interpolation == "steps" for data in datasets) and trajectory.scheme.points == "lobatto":
+        raise OptionError(
+            "data in steps need equations on one side of each jump alone, but Lobatto points are at the same "
+            "time on both sides: use Trajectory.collocation(intervals, order, 'radau')"
+        )
+    several = [_normalised(trajectory, data, start) for data in datasets if data.breakpoints.size]
+    if not several:
+        return trajectory
+    bases, places = [], np.unique(np.concatenate(several))
+    for number, arc in enumerate(trajectory.arcs):
+        inside = places[(places > number + SAME_TIME) & (places < number + 1.0 - SAME_TIME)] - number
+        before = arc.basis.breakpoints
+        new = inside[np.abs(inside[:, None] - before).min(axis=1, initial=np.inf) > SAME_TIME]
+        if not new.size or inside.size > MOST * arc.basis.span_count:
+            bases.append(arc.basis)
+            continue
+        kept = np.sort(np.concatenate([new, _far_from(before, new, inside)]))
+        bases.append(trajectory.scheme.basis(kept, trajectory.continuity + 1))
+    return trajectory.with_bases(bases)
+
+
+def _normalised(trajectory: Trajectory, data: Data, start: float | None) -> Array:
+    """Breakpoints by number of the arc and normalised time in it; none where these are not known."""
+    arcs, times = len(trajectory.arcs), data.breakpoints
+    if data.clock == "progress":
+        return times * arcs if arcs == 1 or not trajectory.has_free_duration else np.empty(0)
+    if start is None or trajectory.has_free_duration:
+        return np.empty(0)
+    ends = np.concatenate([[0.0], np.cumsum(trajectory.duration_bounds[0])])
+    inside = times[(times > start) & (times < start + ends[-1])] - start
+    return np.interp(inside, ends, np.arange(arcs + 1.0))
+
+
+def _far_from(before: Array, new: Array, places: Array) -> Array:
+    """The breakpoints before (k,) without those that lie beside new ones and are no places of data."""
+    inner, widths = before[1:-1], np.diff(before)
+    near = np.abs(inner[:, None] - new).min(axis=1) < BESIDE * np.minimum(widths[:-1], widths[1:])
+    own = np.abs(inner[:, None] - places).min(axis=1) <= SAME_TIME
+    return np.concatenate([before[:1], inner[~near | own], before[-1:]])
+
+
+@runtime_checkable
+class Refinement(Protocol):
+    """Makes a better `Solution` from a `Solution`, by further solves with the solver.
+
+    A class whose `refine` also makes a better `PhasesSolution` from a `PhasesSolution` says so by a class
+    attribute `takes_links` = True; one without that attribute is for single problems. One that leaves limits
+    between nodes to `LimitNodes`, which then follows, says so by `holds_limits` = False; where these
+    moved the motion both follow once more.
+    """
+
+    def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...
+
+
+def check_refinement(refine: object, what: str) -> None:
+    """Raise OptionError for an object that is neither None nor an instance with a method `refine`."""
+    if refine is not None:
+        check_instance(what, refine, Refinement, "an instance such as trajopt.Certified(tol=1e-6)")

@@ -36,7 +36,7 @@ from trajopt.solvers.run import Fallback, SolvesStopped, TimedSolver, takes_hess
 from trajopt.solvers.scaled_program import scaled_point
 from trajopt.solvers.solver import DENSE, Run, StartKind, WarmStart
 from trajopt.splines.trajectory import Trajectory
-from trajopt.transcription.links.linked_program import LinkedProgram
+from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
 if TYPE_CHECKING:

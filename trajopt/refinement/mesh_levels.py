@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from trajopt.base.errors import TrajoptError
-from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.journal import Attempt, Journal, Policy, iterations_on
 from trajopt.solution.records import LEVELS, OTHER_SOLVERS

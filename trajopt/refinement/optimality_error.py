@@ -30,8 +30,8 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.kkt import active_set, lagrangian_gradient
 from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian
-from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
 from trajopt.splines.quadrature import lagrange_polynomials
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.nlp import NLP

@@ -12,7 +12,7 @@ from trajopt.base.arguments import check_choice, check_count, check_positive, pl
 from trajopt.base.arrays import Array
 from trajopt.base.errors import warn_user
 from trajopt.base.tolerances import BETWEEN
-from trajopt.problem.refinement_protocol import Refinement
+from trajopt.problem.problem_parts import Refinement
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes, little_gain
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.solution.journal import (

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from trajopt.base.svg_chart import PALETTE
 from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
-from trajopt.graph.protocols.dynamics import SkeletonDynamics
+from trajopt.graph.protocols import SkeletonDynamics
 from trajopt.graph.quantities import TORQUES
 from trajopt.plot.canvas import NOISE, SAMPLES, shade, svg_of
-from trajopt.plot.scenery import Hull, surface
-from trajopt.plot.snapshots import LETTERS, SNAPSHOTS, Scene, motion, scene_of_motion
+from trajopt.plot.snapshots import LETTERS, SNAPSHOTS, Hull, Scene, motion, scene_of_motion, surface
 from trajopt.report.chart import Chart, charts, data_attribute, plot_layout, rounded
 from trajopt.report.tables import image_tag
 from trajopt.solution.solution import SolutionData

@@ -21,8 +21,8 @@ from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.base.arguments import pluralize, shorten
 from trajopt.base.errors import OptionError
 from trajopt.base.facts import MOST_LINES
-from trajopt.base.files.atomic_file import write_text
-from trajopt.display.solution_facts import numbers_text
+from trajopt.base.files import write_text
+from trajopt.display.facts import numbers_text
 from trajopt.plot.canvas import check_solution
 from trajopt.report.active_constraints import active_constraints, notable_multipliers, times_of_rows
 from trajopt.report.chart import DIGITS, Chart, charts, is_wanted, scripts

@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.problem.constraints.rotation_wraps import turned_too_far
-from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
-from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solution.solution import PhasesSolutionData, SolutionData
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
-from trajopt.transcription.links.link_constraints import held
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
+from trajopt.transcription.link_constraints import held
+from trajopt.transcription.linked_program import LinkedProgram, linked_program
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 

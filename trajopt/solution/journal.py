@@ -19,7 +19,7 @@ import numpy as np
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import ESTIMATED, NOT_ZERO, SAME_OPTIMUM
 from trajopt.problem.guess import Motion
-from trajopt.problem.links.phases import Asked
+from trajopt.problem.phases import Asked
 from trajopt.solution.answers import answer_at, program_of
 from trajopt.solution.records import OTHER_SOLVERS, JournalTable, MeshSolve, RunRecord, SolveHistory
 from trajopt.solution.solution import Answer
@@ -35,7 +35,7 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
-from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_at_motion
+from trajopt.transcription.linked_program import LinkedProgram, unknowns_at_motion
 from trajopt.transcription.nlp import NLP
 
 T = TypeVar("T")

@@ -2,15 +2,19 @@
 
 The same command with the same versions on the same processor gives the same control points, bit for bit, as
 long as no limit of wall-clock time ends a solve: those stand in `solver` and `arguments` of the run.
+
+Also here: the tolerances that a run was asked for, as its record has them, beside those that a certificate
+has.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -22,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
-from trajopt.base.files.array_file import ArrayFile
+from trajopt.base.files import ArrayFile
 from trajopt.base.tolerances import SAME_OPTIMUM
 from trajopt.base.version import __version__
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solvers.optimality.kkt import KKT
+from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Program, Result
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
@@ -440,3 +444,26 @@ class Certification:
     rounds: int
     reason: str = NO_STRUCTURE
     failed: str = ""
+
+
+ASKED = {  # tolerances of a certificate as the arguments of a run have them
+    "tolerance": re.compile(r"Certified\(tol=([^,)]+)"),
+    "equation_tolerance": re.compile(r"Certified\(.*equation_tol=([^,)]+)"),
+}
+
+
+def looser_tolerances(certified: Any, run: RunRecord | None) -> Iterator[str]:
+    """Tolerances of a certificate that are larger than those that its run was asked for, in words."""
+    written = "" if run is None else run.arguments.get("refine", "")
+    for name, pattern in ASKED.items():
+        asked, given = pattern.search(written), getattr(certified, name)
+        if asked and given is not None and not given <= _number(asked[1], certified.tolerance):
+            yield f"certificate: its {name} is {given:g}, its run asked for {asked[1]}"
+
+
+def _number(written: str, default: float) -> float:
+    """A number as Python writes it; a default for None, NaN for what is no number."""
+    try:
+        return default if written == "None" else float(written)
+    except ValueError:
+        return np.nan

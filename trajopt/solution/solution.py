@@ -1,4 +1,7 @@
-"""The values of a solution: curves to evaluate, costs, multipliers, and how the solver ended."""
+"""The values of a solution: curves to evaluate, costs, multipliers, and how the solver ended.
+
+Also here: the values of a solution of phases: one solution per phase, their costs, and how the solver ended.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, pluralize, short_repr
-from trajopt.base.errors import OptionError, printable
+from trajopt.base.errors import OptionError, SolutionFileError, printable
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols.block import Values
+from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf, quantity_of
 from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Relaxation
+from trajopt.problem.phases import Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.rebuilt_problem import rebuilt_problem
@@ -34,8 +38,10 @@ from trajopt.splines.trajectory import Nodes, Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
+    from trajopt.solution.records import Certification
     from trajopt.transcription.nlp import Scaling
+
 
 # What users ask a solution for by name -> the quantity of a robot.
 QUANTITIES = {
@@ -406,3 +412,70 @@ def other_nodes(solution: SolutionData, nodes: Nodes, whose: str = "motion") -> 
     if reported.shape == times.shape and np.allclose(reported, times, rtol=0.0, atol=slack):
         return ""
     return f"nodes: {reported.size} times that are not those of the {whose}'s {times.size}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PhasesSolutionData(Answer):
+    """The motions of all phases; converged or not, see `status`.
+
+    phases : a `Solution` of every phase. What it shares with other phases, quantities where they meet and
+        parameters of the same name, is a parameter that is held at its value, so that it is checked, drawn
+        and saved like any other
+    multipliers : link -> (width,) objective per unit of the link
+    cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
+    kkt : of all phases together
+    point, scaling, journal, run : how they were found, see `Answer`
+    certification : how `certificate` was asked for, or None
+    """
+
+    phases: tuple[SolutionData, ...]
+    names: tuple[str, ...]
+    multipliers: Mapping[str, NDArray[np.float64]]
+    known_phases: Phases | None = None
+    certification: Certification | None = None
+
+    @property
+    def asked(self) -> Phases:
+        return self.known
+
+    @property
+    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
+        return tuple(zip(self.names, self.phases, strict=True))
+
+    def as_instance_of(self, single: type, several: type | None = None) -> Any:
+        """See `Answer`."""
+        assert several is not None
+        if isinstance(self, several) and all(isinstance(part, single) for part in self.phases):
+            return self
+        solution = object.__new__(type(self) if isinstance(self, several) else several)
+        vars(solution).update(vars(self), phases=tuple(part.as_instance_of(single) for part in self.phases))
+        return solution
+
+    @property
+    def duration(self) -> float:
+        """Seconds of all phases together."""
+        return float(sum(solution.duration for solution in self.phases))
+
+    @property
+    def objective(self) -> float:
+        """The sum of all costs."""
+        return float(sum(solution.objective for solution in self.phases))
+
+    @cached_property
+    def cost_terms(self) -> Mapping[str, float]:  # type: ignore[override]
+        """Weighted value of every cost."""
+        return {
+            f"{name}: {cost}": value
+            for name, solution in zip(self.names, self.phases, strict=True)
+            for cost, value in solution.cost_terms.items()
+        }
+
+    @property
+    def known(self) -> Phases:
+        """The phases that were solved; SolutionFileError where a file was read and no library builds them."""
+        if self.known_phases is None:
+            raise SolutionFileError(
+                f"the problems of '{self.name}' cannot be built again from what was saved: pass the phases, "
+                "PhasesSolution.load(path, phases)"
+            )
+        return self.known_phases

@@ -31,8 +31,8 @@ from trajopt.base.errors import OptionError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers import ipopt as bundled_ipopt
 from trajopt.solvers.ipopt_options import IpoptOption, converted_options, parsed_options
+from trajopt.solvers.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import (
     BOUND_RELAXATION,

@@ -26,7 +26,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_choice, list_names
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solvers.optimality.kkt import falls_for_ever, largest_violation, multipliers_of
+from trajopt.solvers.kkt import falls_for_ever, largest_violation, multipliers_of
 from trajopt.solvers.solver import (
     ENDLESS,
     LITTLE,

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.solvers.kkt import kkt_residuals, least_squares_multipliers, status_of_point
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.optimality.kkt import kkt_residuals, status_of_point
-from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import FEASIBILITY, LITTLE, Program, Result, Run, Status, WarmStart
 

@@ -13,7 +13,7 @@ from trajopt.api.problem import Problem
 from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Phases
 from trajopt.refinement.starts.guess_search import perturbed
 from trajopt.refinement.starts.several_starts import NEAR
 from trajopt.solution.journal import same_optimum

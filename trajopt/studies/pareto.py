@@ -17,7 +17,7 @@ from trajopt.studies.workers.workers import Where
 
 if TYPE_CHECKING:
     from trajopt.api.problem import Problem
-    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.protocols import Term
     from trajopt.solvers.solver import Solver
 
 WEIGHT = "weight"

@@ -19,8 +19,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.expression import Factor
-from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.term import Term
+from trajopt.graph.protocols import Block, Term
 
 #: NumPy's functions that terms have -> CasADi's name of them.
 FUNCTIONS = {

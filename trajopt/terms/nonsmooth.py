@@ -27,8 +27,7 @@ from numpy.typing import ArrayLike
 from trajopt.base.arguments import check_positive, finite_numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.term import Term
+from trajopt.graph.protocols import Block, Term
 from trajopt.graph.quantities import own_term
 from trajopt.terms.arithmetic import (
     Arithmetic,

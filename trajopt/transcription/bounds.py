@@ -21,11 +21,11 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, StructureError
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import described_joints, extra_leaf
-from trajopt.problem.contacts.loop_ends import fixed_at
+from trajopt.problem.contacts.loop_poses import fixed_at
 from trajopt.problem.problem import ProblemData
-from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.kkt import bound_violation
 from trajopt.splines.node_sets import START
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
 from trajopt.graph.graph import ChainRule
-from trajopt.graph.protocols.block import Values
+from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.guess import GuessedCurve

@@ -22,7 +22,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, ShapeError
 from trajopt.graph.quantities import extra_leaf
-from trajopt.problem.contacts.closed_guess import ClosedGuess
+from trajopt.problem.contacts.loop_poses import ClosedGuess
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System

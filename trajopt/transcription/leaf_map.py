@@ -8,6 +8,8 @@ so every leaf is z = Q / T^l with Q = B_l P linear in x (`SplineMap`), and in y 
 (contact forces, for example) are columns of P, of order 0, or have P and B of their own, as controls do.
 Derivatives by z become derivatives by (Q, T) node by node, with dz/dT = -l z / T at fixed Q; the rest is a
 constant sparse matrix (`solvers/matrices.py`).
+
+Also here: the spans of a motion that every unknown acts on, by which solvers order the unknowns in time.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, keyed
-from trajopt.graph.protocols.block import Values
+from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import SplineLeaf, parameter_leaf, slices_of
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.matrices import Entries, entries_of_rows, matrix_of_parts
@@ -345,3 +347,32 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, kept: Array, width: int)
         parts.append((k * width + cursor + component, tail + column, jacobian[k, component, column]))
         cursor += jacobian.shape[1]
     return matrix_of_parts(parts, (nodes * width, spline_map.layout.size))
+
+
+def unknown_spans(spline_map: SplineMap, N: sparse.csr_array) -> Array:
+    """First and last span of every unknown, (n, 2), by x = N y + c; NaN for one that acts on none.
+
+    A span counts where a control point that follows the unknown has a basis function that is not zero at one
+    of its nodes. Durations and parameters act on no span of their own, but on all through others.
+    """
+    return _unknown_spans(N.shape[1], spline_map, N)
+
+
+@cached_if_small
+def _unknown_spans(spline_map: SplineMap, N: sparse.csr_array) -> Array:
+    size, span = spline_map.layout.size, spline_map.nodes.span
+    first, last = np.full(size, np.inf), np.full(size, -np.inf)
+    for group in spline_map.groups:
+        acts = np.any(group.basis != 0.0, axis=0)  # (K, width)
+        node, point = np.nonzero(acts)
+        columns = group.columns[node, point]
+        here = np.broadcast_to(span[node, None], columns.shape)
+        np.minimum.at(first, columns, here)
+        np.maximum.at(last, columns, here)
+    found = np.stack([np.full(N.shape[1], np.inf), np.full(N.shape[1], -np.inf)], axis=1)
+    _, unknown, _ = entries_of_rows(N, np.arange(size))
+    row = np.repeat(np.arange(size), np.diff(N.indptr))
+    np.minimum.at(found[:, 0], unknown, first[row])
+    np.maximum.at(found[:, 1], unknown, last[row])
+    found[~np.isfinite(found[:, 0])] = np.nan
+    return found

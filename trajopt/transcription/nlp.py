@@ -17,14 +17,13 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols.block import SecondOrderBlock, Values
+from trajopt.graph.protocols import SecondOrderBlock, Values
 from trajopt.graph.quantities import entry, term_of
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.bounds import Bounds, LinearBlock
-from trajopt.transcription.leaf_map import SplineMap
+from trajopt.transcription.leaf_map import SplineMap, unknown_spans
 from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.row_groups import Objective, RowGroup
-from trajopt.transcription.time_order import unknown_spans
 from trajopt.transcription.unknowns import Label, Unknowns
 
 

@@ -22,9 +22,9 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import ChainRule, Graph
-from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.graph.protocols import Pairs, Values
 from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, row_scaled
-from trajopt.transcription.derivatives.hessian import SecondDerivatives
+from trajopt.transcription.hessian import SecondDerivatives
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
 

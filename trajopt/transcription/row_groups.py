@@ -19,7 +19,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols.block import Block, Values
+from trajopt.graph.protocols import Block, Values
 from trajopt.graph.quantities import SPLINE_LEAVES, integrand
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.matrices import entries_of_rows

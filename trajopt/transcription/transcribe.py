@@ -19,11 +19,11 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused
-from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import is_extra, is_parameter
 from trajopt.problem.constraints.rotation_wraps import refuse_far_turns
+from trajopt.problem.contacts.contact_checks import refuse_out_of_reach
 from trajopt.problem.contacts.free_fall import refuse_free_fall, refuse_unpushed
-from trajopt.problem.contacts.reach import refuse_out_of_reach
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem

@@ -27,14 +27,19 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import AGREEMENT, CLAIMED, ESTIMATED
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.asked_tolerances import looser_tolerances
-from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import Answer, SolutionData, confirmed_mesh_of, mesh_of, other_nodes
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
-from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_multipliers
+from trajopt.solution.records import looser_tolerances
+from trajopt.solution.solution import (
+    Answer,
+    PhasesSolutionData,
+    SolutionData,
+    confirmed_mesh_of,
+    mesh_of,
+    other_nodes,
+)
+from trajopt.solvers.kkt import KKT, kkt_of_fit, kkt_residuals, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.basis import SAME_TIME
-from trajopt.transcription.links.linked_program import LinkedProgram
+from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
 

@@ -47,17 +47,16 @@ from trajopt.base.arguments import LISTED, short_repr
 from trajopt.base.errors import ShapeError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace
-from trajopt.problem.links.phases import Asked, Phases, checked_asked
+from trajopt.problem.phases import Asked, Phases, checked_asked
 from trajopt.solution.answers import program_of
-from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.solvers.kkt import side_violations
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import MOST_ENTRIES
-from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.run import create, run_solver, without_checkpoints
 from trajopt.solvers.solver import DEPENDENT, FEASIBILITY, Solver, WarmStart
 from trajopt.transcription.linear_equations.elimination import combined
-from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_at_motion, unknowns_of_motions
+from trajopt.transcription.linked_program import LinkedProgram, unknowns_at_motion, unknowns_of_motions
 from trajopt.transcription.nlp import NLP
 
 

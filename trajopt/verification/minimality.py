@@ -29,16 +29,16 @@ from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
-from trajopt.solvers.newton.newton import MOST_STEPS
-from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
-from trajopt.solvers.optimality.kkt import (
+from trajopt.solvers.kkt import (
     active_set,
     lagrangian_gradient,
     largest_violation,
     limit_distances,
     multipliers_of,
 )
+from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
+from trajopt.solvers.newton.newton import MOST_STEPS
+from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.solver import DENSE, DEPENDENT, ROUNDING, WarmStart
 from trajopt.transcription.nlp import NLP
 

@@ -24,7 +24,7 @@ from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.standing_feet import BaseBalance, StandingFeet
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.solution.solution import Answer
-from trajopt.solvers.optimality.kkt import KKT
+from trajopt.solvers.kkt import KKT
 from trajopt.verification.minimality import Minimality
 from trajopt.verification.optimum_error import OptimumError, error_of_optimum
 

@@ -30,13 +30,12 @@ from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
 from trajopt.checks.simulation import simulate
 from trajopt.checks.standing_feet import base_balance, standing_feet
 from trajopt.checks.violations import OF_ALL, beyond_bounds, disagreements, link_violations, violations
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Phases
 from trajopt.solution.answers import ZERO_COST
-from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import Answer, SolutionData, mesh_of
-from trajopt.solvers.optimality.kkt import KKT
-from trajopt.transcription.links.link_constraints import linked_problems
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_of_motions
+from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData, mesh_of
+from trajopt.solvers.kkt import KKT
+from trajopt.transcription.link_constraints import linked_problems
+from trajopt.transcription.linked_program import LinkedProgram, linked_program, unknowns_of_motions
 from trajopt.verification.claims import (
     differences,
     differences_of_phases,

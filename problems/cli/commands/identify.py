@@ -55,7 +55,7 @@ def identify(
     """
     from dynamics import load_urdf
     from problems import identification
-    from trajopt.base.files.atomic_file import write_text
+    from trajopt.base.files import write_text
 
     model = load_urdf(robot, repair_inertia=repair_inertia).with_rotors("armature" if rotors else "exact")
     data = [identification.read_measurements(table, model.joint_names, rate) for table in tables]

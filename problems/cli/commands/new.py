@@ -12,7 +12,7 @@ import click
 from problems.cli.command_errors import Complaint, explained
 from problems.cli.output import Output, output_options
 from trajopt.base.arguments import short_repr
-from trajopt.base.files.atomic_file import write_text
+from trajopt.base.files import write_text
 
 KINDS = ("arm", "robot", "system", "walk")
 OURS = ("trajopt", "dynamics", "problems")

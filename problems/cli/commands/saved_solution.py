@@ -15,8 +15,7 @@ from problems.cli.figures import draw, how_to_open
 from problems.cli.output import Output, output_options
 from problems.cli.result_files import run_of, tell_mixture
 from problems.cli.summary import statements, summary
-from trajopt.base.files.array_file import near_files
-from trajopt.base.files.run_folder import LAST, RunFolder
+from trajopt.base.files import LAST, RunFolder, near_files
 
 if TYPE_CHECKING:
     from problems.cli.problem_file import NamedProblem

@@ -51,7 +51,7 @@ def show(file: str, assignments: Sequence[str], repair_inertia: bool, strict: bo
         show_problem(file, assignments, output)
     elif is_problem_file(file) and not path.exists():
         from trajopt.base.errors import OptionError
-        from trajopt.base.files.array_file import near_files
+        from trajopt.base.files import near_files
 
         near = near_files(path, (".npz", ".py", *ROBOTS))
         raise OptionError(f"{file} does not exist{near}: give a solution, a problem file or a robot")
@@ -89,7 +89,7 @@ def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
     from problems.cli.literal import parameters_of
     from problems.cli.problem_file import build_named
     from trajopt import Problem
-    from trajopt.problem.links.phases_facts import phases_facts
+    from trajopt.problem.phases import phases_facts
 
     problem = build_named(name, parameters_of(assignments))
     recipe: Any = problem.recipe
@@ -109,7 +109,7 @@ def show_robot(path: Path, output: Output, repair_inertia: bool, strict: bool) -
     """The table of a robot's links and joints, and what it leaves out of its file."""
     import dynamics
     from trajopt.base.errors import OptionError
-    from trajopt.base.files.array_file import near_files
+    from trajopt.base.files import near_files
 
     if not path.is_file():
         raise OptionError(f"{path} is not a file{near_files(path, ROBOTS)}: give the path of a robot's file")

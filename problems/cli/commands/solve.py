@@ -105,7 +105,7 @@ def solve(
     from problems.cli.result_files import write_results
     from problems.cli.summary import summary
     from trajopt.archive.solution_reader import check_savable
-    from trajopt.base.files.run_folder import RunFolder
+    from trajopt.base.files import RunFolder
 
     refine: Any = None if mesh_alone else "auto"
     if certify is not None:
@@ -192,7 +192,7 @@ def progress_of(output: Output) -> Any:
 def described(problem: Any) -> str:
     """A problem before its solve: its summary, or the facts of phases."""
     from trajopt import Problem
-    from trajopt.problem.links.phases_facts import phases_facts
+    from trajopt.problem.phases import phases_facts
 
     return str(problem.summary() if isinstance(problem, Problem) else phases_facts(problem))
 

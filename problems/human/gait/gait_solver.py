@@ -10,7 +10,7 @@ import numpy as np
 
 import trajopt
 from problems.human.gait.step import Step
-from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.kkt import bound_violation
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import RowLabel

@@ -19,7 +19,7 @@ from problems.human.opensim.coordinates import PELVIS, coordinates
 from problems.human.opensim.storage import text_of
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError
-from trajopt.base.files.atomic_file import write_text
+from trajopt.base.files import write_text
 
 COLUMNS = ["column", "joint", "sign", "zero_deg"]
 ONE_BACK = "lumbar"  # one joint of OpenSim's models stands for several of ours: left out unless mapped

@@ -28,7 +28,7 @@ from dynamics.muscles.path_polynomials import PathSurrogate
 from problems.human.measured.inverse_dynamics import JointMoments
 from trajopt.base.arguments import check_choice, check_positive, list_names
 from trajopt.base.errors import OptionError, ProblemError
-from trajopt.graph.protocols.term import Term
+from trajopt.graph.protocols import Term
 from trajopt.problem.systems.system import System
 
 Tendon = Literal["rigid", "compliant"]

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 
 from trajopt.base.errors import ProblemError, printable_name
-from trajopt.base.files.atomic_file import write_text
+from trajopt.base.files import write_text
 
 DIGITS = ".12g"
 

@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, printable_name
-from trajopt.base.files.atomic_file import whole_file, write_text
+from trajopt.base.files import whole_file, write_text
 from trajopt.base.tolerances import AGREEMENT
 
 NANO = 10**9

@@ -21,7 +21,7 @@ from problems.moves.timing.followed_curve import FollowedCurve
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.display.samples import Samples
+from trajopt.display.curves import Samples
 
 PARTS = 8  # of every segment
 

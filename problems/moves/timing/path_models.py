@@ -16,8 +16,8 @@ from problems.moves.timing.rest_path import STEP, RestPath, chained, step
 from problems.moves.timing.smooth_speed import SmoothSpeed
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
-from trajopt.graph.protocols.block import AnyArithmeticBlock
-from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
+from trajopt.graph.protocols import AnyArithmeticBlock
+from trajopt.taylor_models.suprema import LeafPieces, Model
 from trajopt.taylor_models.taylor_model import FOUR_EPS, TaylorModel
 
 if TYPE_CHECKING:

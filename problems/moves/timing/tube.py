@@ -20,8 +20,7 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.splines.polynomial_bounds import elevated
-from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
-from trajopt.taylor_models.suprema import Supremum, find_suprema
+from trajopt.taylor_models.suprema import LeafPieces, Model, Supremum, find_suprema
 from trajopt.taylor_models.taylor_model import FOUR_EPS, TaylorModel
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from problems.moves.view.surroundings import OBSTACLE
 from trajopt.base.arrays import Array
 from trajopt.plot.animation import film_writer, stage, write_pictures
 from trajopt.plot.canvas import settings
-from trajopt.plot.scenery import Around, Hull
-from trajopt.plot.snapshots import SPACE, Scene, views
+from trajopt.plot.snapshots import SPACE, Around, Hull, Scene, views
 from trajopt.terms.term import Capsule
 
 DPI = 90

@@ -21,7 +21,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.display.curves import bounds_of, driving_torque
 from trajopt.plot.curve_panels import starts_of
-from trajopt.plot.scenery import scenery
+from trajopt.plot.snapshots import scenery
 from trajopt.problem.systems.robot_on_path import JOINTS, RobotOnPath
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.terms.term import Capsule, Quantity

@@ -18,7 +18,7 @@ from problems.moves.view.solids import robot_solids, viewer_package
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files import whole_file
 from trajopt.plot.animation import ENDINGS, film_writer, picture_count
 
 PAGE = ".html"

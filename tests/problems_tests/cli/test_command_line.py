@@ -18,7 +18,7 @@ from problems.cli.command_line import main
 from problems.cli.literal import assignment, literal
 from problems.cli.summary import write_json
 from trajopt.base.errors import OptionError
-from trajopt.base.files.plain_values import finite, words
+from trajopt.base.files import finite, words
 
 KEYS = [
     "problem",

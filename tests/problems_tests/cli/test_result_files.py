@@ -18,7 +18,7 @@ from tiers import long_first
 import trajopt
 from problems.cli import result_files
 from problems.cli.command_line import main
-from trajopt.base.files.run_folder import MANIFEST, manifest, mixture
+from trajopt.base.files import MANIFEST, manifest, mixture
 
 OWN = """
 import problems

@@ -12,7 +12,7 @@ import problems
 import trajopt
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.facts import LONGEST_LINE, MOST_LINES, Facts
-from trajopt.display.problem_summary import ProblemSummary
+from trajopt.display.facts import ProblemSummary
 
 
 @pytest.fixture(scope="module")

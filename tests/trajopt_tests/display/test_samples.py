@@ -15,7 +15,7 @@ import dynamics
 import trajopt
 from dynamics.errors import UnknownNameError as UnknownLinkError
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.display.samples import quaternions, times_at_rate
+from trajopt.display.curves import quaternions, times_at_rate
 
 
 @pytest.fixture(scope="module")

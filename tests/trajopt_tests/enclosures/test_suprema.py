@@ -14,8 +14,7 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
 from trajopt.taylor_models import suprema
-from trajopt.taylor_models.leaf_pieces import graph_models, leaf_pieces
-from trajopt.taylor_models.suprema import Supremum, bernstein_form, find_suprema
+from trajopt.taylor_models.suprema import Supremum, bernstein_form, find_suprema, graph_models, leaf_pieces
 
 DENSE = 20_001
 

@@ -12,7 +12,7 @@ from tiers import fast_first
 
 import trajopt
 from trajopt.base.errors import OptionError, SolutionFileError
-from trajopt.base.files.array_file import LARGEST
+from trajopt.base.files import LARGEST
 from trajopt.solvers.wrappers.checkpoint import read
 
 NAN = float("nan")

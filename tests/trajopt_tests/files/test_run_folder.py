@@ -9,10 +9,9 @@ import tempfile
 
 import pytest
 
+from trajopt.base import files
 from trajopt.base.errors import ResultFolderError
-from trajopt.base.files import run_folder
-from trajopt.base.files.atomic_file import write_text
-from trajopt.base.files.run_folder import MANIFEST, RunFolder, locked, manifest, mixture
+from trajopt.base.files import MANIFEST, RunFolder, locked, manifest, mixture, write_text
 
 OUTSIDE = ("../../victim.txt", "/etc/hosts", "..", ".", "", "b/..", "..\\victim.txt", "C:victim.txt", "a\0b")
 
@@ -134,7 +133,7 @@ def test_a_manifest_that_is_none_removes_nothing(tmp_path, content):
 
 @pytest.mark.long
 def test_two_processes_do_not_write_one_folder(tmp_path):
-    code = "import sys, pathlib; from trajopt.base.files.run_folder import RunFolder\n"
+    code = "import sys, pathlib; from trajopt.base.files import RunFolder\n"
     code += f"with RunFolder(pathlib.Path({str(tmp_path)!r})): print('locked', flush=True); sys.stdin.read()"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(
@@ -166,7 +165,7 @@ def test_a_folder_that_cannot_take_results_is_refused_before_the_solve(tmp_path,
             pass
 
         def write(self, content):
-            assert len(content) == run_folder.NEEDED
+            assert len(content) == files.NEEDED
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: Full())

@@ -6,7 +6,7 @@ from hand_written import MassBlock, PointMasses
 
 import trajopt
 from trajopt.graph.graph import completed
-from trajopt.graph.protocols.block import Block, SecondOrderBlock
+from trajopt.graph.protocols import Block, SecondOrderBlock
 
 
 class Bare:

@@ -9,7 +9,7 @@ import problems
 import trajopt
 from trajopt import library
 from trajopt.base import errors
-from trajopt.graph.protocols.block import SecondOrderBlock
+from trajopt.graph.protocols import SecondOrderBlock
 from trajopt.transcription.derivative_check import check_problem
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import trajopt
 from problems import two_link_rr
-from trajopt.transcription.links.linked_guesses import values_between
-from trajopt.transcription.links.linked_program import linked_program
+from trajopt.transcription.link_constraints import values_between
+from trajopt.transcription.linked_program import linked_program
 
 NAN = np.nan
 

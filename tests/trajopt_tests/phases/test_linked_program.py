@@ -10,7 +10,7 @@ from tiers import fast_first
 
 import problems
 import trajopt
-from trajopt.transcription.links.linked_program import linked_program
+from trajopt.transcription.linked_program import linked_program
 
 
 @trajopt.term

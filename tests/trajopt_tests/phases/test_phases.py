@@ -5,7 +5,7 @@ import pytest
 
 import trajopt
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnknownNameError
-from trajopt.transcription.links.linked_program import linked_program
+from trajopt.transcription.linked_program import linked_program
 
 
 @trajopt.term

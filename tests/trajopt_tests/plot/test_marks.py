@@ -18,7 +18,7 @@ from trajopt.display.curves import held_at_zero
 from trajopt.plot.canvas import settings
 from trajopt.plot.curve_panels import fit, mark_borders, mark_switches, name_panel, via_points
 from trajopt.plot.joint_curves import group_label, same_curves
-from trajopt.plot.scenery import draw_scenery
+from trajopt.plot.snapshots import draw_scenery
 from trajopt.terms.term import Capsule, Target, scene_of
 
 MIDDLE = trajopt.ArcNodes(0, "end")

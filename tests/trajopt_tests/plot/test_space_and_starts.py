@@ -14,7 +14,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.plot.scenery import surface
+from trajopt.plot.snapshots import surface
 from trajopt.solution.records import MeshSolve, StartSolves, StartTable
 from trajopt.terms.term import Capsule
 

@@ -10,7 +10,7 @@ from trajopt.base.errors import OptionError
 from trajopt.refinement.starts.guess_search import guessed_curves, swinging_guess
 from trajopt.refinement.starts.start_rules import ONE, SEARCHED, start_rule
 from trajopt.solution.answers import program_of
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, Status
 
 

@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from trajopt.plot.scenery import Hull
-from trajopt.plot.snapshots import Scene
+from trajopt.plot.snapshots import Hull, Scene
 from trajopt.report.motion_section import turning_plot
 from trajopt.terms.term import Capsule, Target
 

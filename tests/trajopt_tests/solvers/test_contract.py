@@ -29,7 +29,7 @@ from trajopt.base.errors import (
     OptionError,
     ShapeError,
 )
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.run import (
     SOLVERS,
     SolvesStopped,

@@ -27,7 +27,7 @@ from trajopt.base.errors import OptionError
 from trajopt.solvers import ipopt as bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
 from trajopt.solvers.ipopt_options import parsed_options
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, Status, WarmStart
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import ProgramValue, WarmStart
 

@@ -19,9 +19,8 @@ from tiers import fast_first
 
 from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.kkt import kkt_residuals, least_squares_multipliers, linearised_violation
 from trajopt.solvers.matrices import dense_jacobian
-from trajopt.solvers.optimality.kkt import kkt_residuals, linearised_violation
-from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.slsqp import _STATUSES, Slsqp
 from trajopt.solvers.solver import Run, Status, WarmStart
 

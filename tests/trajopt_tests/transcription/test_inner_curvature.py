@@ -6,7 +6,7 @@ from tiers import fast_first
 
 import trajopt
 from problems import catalogue
-from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
+from trajopt.transcription.hessian import InnerCurvature, InnerProducts
 
 
 def derivatives(nlp):

@@ -32,7 +32,7 @@ from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY, times_in_spans
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.kkt import bound_violation
 from trajopt.solvers.solver import FEASIBILITY
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP

@@ -38,7 +38,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.kkt import bound_violation
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.quadrature import gauss
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.graph.protocols.dynamics import ForwardDynamics
+from trajopt.graph.protocols import ForwardDynamics
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import ROUNDING
 

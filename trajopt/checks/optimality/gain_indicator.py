@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.peaks_between_nodes import limits_over
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.kkt import bound_violation
 
 SAMPLES_PER_SPAN = 16  # times at which the distance from a limit is averaged
 SIGNIFICANT_DENSITY = 1e-5  # of the largest: below it a multiplier is one that an inactive limit is left with

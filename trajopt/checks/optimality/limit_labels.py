@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem.links.phases import Asked
+from trajopt.problem.phases import Asked
 from trajopt.problem.problem import ProblemData
-from trajopt.transcription.links.linked_program import LinkedProgram, placed_parts
+from trajopt.transcription.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import Label, RowLabel, UnknownLabels
 

@@ -13,8 +13,7 @@ from trajopt.base.arguments import number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols.dynamics import DesignableDynamics
-from trajopt.graph.protocols.term import Term
+from trajopt.graph.protocols import DesignableDynamics, Term
 from trajopt.graph.quantities import PARAMETER, is_parameter
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import ExpressionTerm, Quantity

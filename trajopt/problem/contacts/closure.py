@@ -27,10 +27,9 @@ from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.graph.protocols.dynamics import CarriedFrames
+from trajopt.graph.protocols import CarriedFrames
 from trajopt.graph.quantities import AXIS_NAMES
-from trajopt.problem.contacts.contact import basis_about
-from trajopt.problem.contacts.contact_arguments import checked_arc, link_of
+from trajopt.problem.contacts.contact import basis_about, checked_arc, link_of
 from trajopt.terms.arithmetic import cross, difference_of, dot, sines_of_turn, turned, turned_back
 from trajopt.terms.term import ExpressionTerm
 

@@ -12,13 +12,10 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.problem.contacts.contact_checks import stated_limits, statements_of
 from trajopt.problem.contacts.ground import Ground
-from trajopt.problem.contacts.loop_ends import MOVED, fixed_at
-from trajopt.problem.contacts.loop_poses import NEARLY
-from trajopt.problem.contacts.pose_search import SEED, STARTS, STEP
-from trajopt.problem.contacts.reach import stated_limits
-from trajopt.problem.contacts.sliding import statements_of
-from trajopt.problem.nearest_pose import nearest_pose
+from trajopt.problem.contacts.loop_poses import MOVED, NEARLY, fixed_at
+from trajopt.problem.contacts.pose_search import SEED, STARTS, STEP, nearest_pose
 from trajopt.splines.node_sets import END, PATH, START, NodeSet
 
 

@@ -1,8 +1,12 @@
-"""Search for a pose of a robot that meets conditions on its frames: loops that close, feet on the ground."""
+"""Search for a pose of a robot that meets conditions on its frames: loops that close, feet on the ground.
+
+Also here: the pose that misses some conditions least: least squares from a start, within the limits of the
+joints.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,6 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.quantities import parameter_leaf
-from trajopt.problem.nearest_pose import nearest_pose
 from trajopt.problem.problem_graph import graph_of
 
 STARTS, STEP, SEED = 12, 0.7, 37  # further starts of the search, rad or m around the first
@@ -71,3 +74,48 @@ class PoseSearch:
             other = self.nearest(start + np.where(free, random.uniform(-width, width, self.n), 0.0), held)
             best = min(best, other, key=lambda q: float(np.linalg.norm(self.misfit(q))))
         return best
+
+
+def nearest_pose(
+    residual: Callable[[Array], Array],
+    slope: Callable[[Array], Array],
+    start: Array,
+    limits: Any,
+    held: Array | None = None,
+    tolerance: float = 1e-10,
+    iterations: int = 200,
+) -> Array:
+    """argmin |residual(q)|^2 subject to q_lower <= q <= q_upper, (n,), found by a trust region from a start.
+
+    residual, slope : (m,) and its derivative (m, n) at q (n,)
+    limits : with `q_lower` and `q_upper`
+    held : (n,) which coordinates keep their values of the start
+    tolerance : relative change of the pose or the sum, or slope of the sum, at which the search ends
+    Conditions out of reach are missed: compare the residual. Branch, Coleman and Li, SIAM J. Sci. Comput. 21,
+    1999, 1.
+    """
+    from scipy.optimize import least_squares
+
+    free = limits.q_lower < limits.q_upper  # joints that are locked have one value
+    free = free if held is None else free & ~held
+    inside = np.clip(start, limits.q_lower, limits.q_upper)
+    pose = inside if held is None else np.where(held, start, inside)
+    if not free.any():
+        return pose
+
+    def whole(own: Array) -> Array:
+        q = pose.copy()
+        q[free] = own
+        return q
+
+    found = least_squares(
+        lambda own: residual(whole(own)),
+        pose[free],
+        jac=lambda own: slope(whole(own))[:, free],  # type: ignore[arg-type]
+        bounds=(limits.q_lower[free], limits.q_upper[free]),
+        xtol=tolerance,
+        ftol=tolerance,
+        gtol=tolerance,
+        max_nfev=iterations,
+    )
+    return whole(found.x)

@@ -22,7 +22,7 @@ import numpy as np
 from trajopt.base.errors import OptionError
 from trajopt.graph.quantities import LEAVES, declared_by, described_joints, extra_leaf, has_springs, rate_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
-from trajopt.problem.dynamics_check import PARTS
+from trajopt.problem.input_checks import PARTS
 from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
     from trajopt.graph.trace import NodeSymbols
 
-# Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
+# Optional members of a robot, of the protocols in `graph/protocols.py`.
 OFFERED = (
     "quantities",
     "forward_dynamics",

@@ -18,7 +18,7 @@ from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from trajopt.graph.protocols.dynamics import Dynamics
+    from trajopt.graph.protocols import Dynamics
 
 
 def control_of(

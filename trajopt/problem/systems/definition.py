@@ -9,11 +9,9 @@ from typing import Any, overload
 from trajopt.base.arguments import check_count, check_function, check_instance, short_repr, unit
 from trajopt.base.arguments import name as check_name
 from trajopt.base.errors import OptionError
-from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols import Block, Dynamics
 from trajopt.graph.quantities import DEFINED, TIME_LEAVES
-from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.input_checks import WIDEST, index_of
+from trajopt.problem.input_checks import WIDEST, check_dynamics, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import Function
 from trajopt.problem.systems.system import Drawing, System

@@ -27,9 +27,9 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.graph import NamedBlock
-from trajopt.graph.protocols.block import Block, Pairs, Values
+from trajopt.graph.protocols import Block, Pairs, Values
 from trajopt.graph.quantities import LEAVES, SPLINE_LEAVES, DeclaredQuantity, declared_by
-from trajopt.problem.dynamics_check import DECLARED, check_dynamics
+from trajopt.problem.input_checks import DECLARED, check_dynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
 from trajopt.problem.systems.state_equations import StateEquations, derivatives_of, limits_of
 
@@ -126,7 +126,7 @@ def _weights(of: Sum, rates: Sequence[Any], number: Callable = float) -> Iterato
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
-# Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
+# Optional members of a robot, of the protocols in `graph/protocols.py`.
 OFFERED = ("gravity", "joints", "property_value")
 
 

@@ -18,7 +18,7 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
-from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import (
     SPLINE_LEAVES,
     DeclaredQuantity,

@@ -30,14 +30,14 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, CONTROL_POINT_ROUNDING
 from trajopt.checks.simulation import RobotRates, SystemRates
 from trajopt.graph.quantities import TIME_LEAVES
-from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.refinement.starts.start_rules import bounds_of_controls
 from trajopt.solution.answers import program_of
 from trajopt.splines.curve import Curve
-from trajopt.transcription.links.linked_program import LinkedProgram, placed_parts
+from trajopt.transcription.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 
 WAVES = 2

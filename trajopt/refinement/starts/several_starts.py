@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
-from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh
 from trajopt.refinement.starts.guess_search import (
     Guess,

@@ -19,12 +19,12 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.path_equations import contains_torques
-from trajopt.graph.protocols.dynamics import ForwardDynamics, GravityField
+from trajopt.graph.protocols import ForwardDynamics, GravityField
 from trajopt.graph.quantities import described_joints, extra_leaf
-from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.refinement_protocol import Refinement
+from trajopt.problem.problem_parts import Refinement
 from trajopt.problem.systems.system import System
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import is_guessed

@@ -18,8 +18,8 @@ from trajopt.solvers.interior.line_search import BarrierRule, LineSearch, centre
 from trajopt.solvers.interior.newton_step import CondensedSystem, Direction, NewtonStep, Residuals, Shifts
 from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.run import SolverSettings, continued
 from trajopt.solvers.solver import (
     FEASIBILITY,

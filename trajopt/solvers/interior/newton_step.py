@@ -39,7 +39,7 @@ from trajopt.solvers.interior.band_kernels import (
     refined_solution,
 )
 from trajopt.solvers.interior.slack_program import Iterate, NewtonLayout, SlackProgram
-from trajopt.solvers.optimality.kkt import kkt_scale, largest
+from trajopt.solvers.kkt import kkt_scale, largest
 from trajopt.solvers.solver import (
     DEPENDENT,
     ENDLESS,

@@ -21,8 +21,8 @@ import numpy as np
 from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.solvers.interior.band_kernels import add_transposed
 from trajopt.solvers.interior.bands import Bands, bands_of
+from trajopt.solvers.kkt import lagrangian_gradient
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import BOUND_RELAXATION, Program, WarmStart
 
 

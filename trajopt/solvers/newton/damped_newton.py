@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.solvers.kkt import KKT, bound_violation
 from trajopt.solvers.matrices import Matrices, largest_entry, shifted
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.newton import (
@@ -39,7 +40,6 @@ from trajopt.solvers.newton.newton import (
     dense_steps_fit,
 )
 from trajopt.solvers.newton.quadratic_program import POOR, Damping, QuadraticProgram, QuadraticSolution
-from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import (
     FLAT,
     MOST_STEPS,

@@ -21,6 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from trajopt.solvers.kkt import (
+    KKT,
+    kkt_residuals_of,
+    largest_violation,
+    least_squares_multipliers,
+    multipliers_of,
+)
 from trajopt.solvers.matrices import (
     Matrices,
     independent_rows,
@@ -32,8 +39,6 @@ from trajopt.solvers.matrices import (
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, minimum_by_homotopy
 from trajopt.solvers.newton.sparse_kkt import SparseKkt
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of, largest_violation, multipliers_of
-from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import DEPENDENT, FEASIBILITY, ROUNDING, Program, Result, Run, Status, WarmStart
 
 MOST_STEPS = 12

@@ -22,10 +22,10 @@ import numpy as np
 
 from trajopt.base.arguments import check_positive
 from trajopt.solvers.interior.line_search import CORRECTIONS
+from trajopt.solvers.kkt import kkt_residuals_of, multipliers_of, status_of_point
 from trajopt.solvers.matrices import MatrixPlaces, dense_jacobian, scattered
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.newton.quadratic_program import FAIR, GOOD, POOR
-from trajopt.solvers.optimality.kkt import kkt_residuals_of, multipliers_of, status_of_point
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.sequential.elastic_program import ElasticProgram, ElasticStep
 from trajopt.solvers.solver import FEASIBILITY, LITTLE, ROUNDING, Program, Result, Run, Status, WarmStart

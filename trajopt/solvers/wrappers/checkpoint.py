@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_positive
 from trajopt.base.errors import OptionError, SolutionFileError, warn_user
-from trajopt.base.files.array_file import ArrayFile, file_path
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files import ArrayFile, file_path, whole_file
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers.run import check_solver, run_solver
 from trajopt.solvers.solver import Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart

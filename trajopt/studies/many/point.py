@@ -25,10 +25,8 @@ import msgspec
 
 from trajopt.api.solve import solve
 from trajopt.base.errors import OptionError, TrajoptError, printable_name
-from trajopt.base.files.atomic_file import whole_file, write_text
-from trajopt.base.files.plain_values import finite, words
-from trajopt.studies.many.build_inputs import inputs, recorded
-from trajopt.studies.many.code_digest import check_same, versions
+from trajopt.base.files import finite, whole_file, words, write_text
+from trajopt.studies.many.code_digest import check_same, inputs, recorded, versions
 from trajopt.studies.many.portable import AnySolution, file_of, unpacked, with_problem, without_problem
 
 OWN_GUESS = "its own guess"

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ResultFolderError, SolutionFileError
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files import whole_file
 from trajopt.studies.many import point as point_table
-from trajopt.studies.many.build_inputs import changed
-from trajopt.studies.many.code_digest import code_of_names, names_in_pickle, short_digest
+from trajopt.studies.many.code_digest import changed, code_of_names, names_in_pickle, short_digest
 from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task, columns_of
 from trajopt.studies.many.portable import read_solution
 

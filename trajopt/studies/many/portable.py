@@ -25,7 +25,7 @@ from trajopt.archive.solution_archive import contents, with_phases
 from trajopt.base.arguments import short_repr, shorten
 from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Phases
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.solution.rebuilt_problem import built
 

@@ -18,10 +18,9 @@ from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_flag, check_known, check_positive, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.base.facts import Facts
-from trajopt.base.files.array_file import file_path
-from trajopt.base.files.run_folder import locked
+from trajopt.base.files import file_path, locked
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Phases
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.code_digest import versions

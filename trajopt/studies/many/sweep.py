@@ -15,9 +15,9 @@ from typing import Any, Literal
 from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.phases import Phases
 from trajopt.solvers.solver import Solver
-from trajopt.studies.many.build_inputs import recorded
+from trajopt.studies.many.code_digest import recorded
 from trajopt.studies.many.portable import Source
 from trajopt.studies.many.study import Report, Settings, Study, solve_points
 from trajopt.studies.workers.workers import Where
@@ -41,7 +41,7 @@ def sweep(
     """Solve build(**parameters) for all combinations of parameters.
 
         study = trajopt.sweep(problems.two_link_pr.build, {"u": [0.01, 0.02], "intervals": [20, 40]})
-        trajopt.plot.study(study)
+        trajopt.plot.comparison(study)
 
     build : `build` of a problem of the library, or your own function of keyword arguments, which returns a
         problem or phases

@@ -10,7 +10,7 @@ from tiers import fast_first
 import dynamics
 import trajopt
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.transcription.links.linked_program import linked_program
+from trajopt.transcription.linked_program import linked_program
 
 G, HEIGHT, RESTITUTION = 9.81, 1.2, 0.7
 BOUNCE = trajopt.ArcNodes(0, "end"), trajopt.ArcNodes(1, "start")

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 import trajopt
 from tests.support import four_bar
 from trajopt.base.errors import LoopWarning
-from trajopt.problem.contacts.closed_guess import ClosedGuess
+from trajopt.problem.contacts.loop_poses import ClosedGuess
 
 
 def test_values_that_do_not_fit_move_to_the_loop_and_are_named():

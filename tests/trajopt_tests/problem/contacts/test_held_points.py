@@ -9,7 +9,7 @@ import trajopt
 from problems.gallery.legged.solo import FEET, minimize_effort, solo
 from trajopt.base.errors import OptionError
 from trajopt.graph.quantities import extra_leaf, parameter_leaf
-from trajopt.problem.contacts.impact import after_name
+from trajopt.problem.contacts.schedule import after_name
 from trajopt.problem.problem_graph import graph_of
 
 SOLO = solo()

@@ -10,7 +10,7 @@ import trajopt
 from problems.gallery.legged.solo import STANDING
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.checks.path_equations import part_sums
-from trajopt.problem.contacts.reach import refuse_out_of_reach
+from trajopt.problem.contacts.contact_checks import refuse_out_of_reach
 
 ROBOTS = Path(__file__).parents[3] / "support" / "robots"
 SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")

@@ -23,7 +23,7 @@ import trajopt
 from problems import catalogue, sliding_mass
 from trajopt import InteriorPoint, Ipopt
 from trajopt.base.errors import OptionError
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, Status
 from trajopt.transcription.transcribe import transcribe
 

@@ -11,9 +11,9 @@ from small_nlps import INF, failing, hs071, quadratic_with_rows, rosenbrock, slo
 
 from trajopt import Ipopt, Status
 from trajopt.solvers import monitor
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.newton import newton as active_set_newton
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton
-from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import Run, WarmStart
 

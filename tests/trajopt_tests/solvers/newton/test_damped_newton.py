@@ -6,8 +6,8 @@ from small_nlps import INF, DenseNLP, failing, hs071, quadratic_with_rows, rosen
 
 from trajopt import ConstraintGeneration, Ipopt, Status
 from trajopt.base.errors import OptionError
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.newton.damped_newton import DampedIterates, DampedNewton
-from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, WarmStart
 
 DAMPED = "damped Newton steps"

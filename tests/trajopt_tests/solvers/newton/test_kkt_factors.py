@@ -9,10 +9,10 @@ from small_nlps import INF, quadratic_with_rows
 import trajopt
 from trajopt import Ipopt
 from trajopt.solvers import matrices
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.matrices import Matrices, row_lengths, shifted, sparse_steps_pay
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.newton.quadratic_program import factorized
-from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import WarmStart
 

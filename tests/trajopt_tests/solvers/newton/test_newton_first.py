@@ -10,9 +10,9 @@ from tiers import every
 
 from trajopt import ConstraintGeneration, Ipopt, Status
 from trajopt.base.errors import ShapeError
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.newton import newton as active_set_newton
 from trajopt.solvers.newton.newton import MOST_STEPS, NewtonFromMotion
-from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import Run, StartKind, WarmStart
 

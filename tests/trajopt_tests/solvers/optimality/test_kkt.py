@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_nlps import INF, equality_quadratic, quadratic_with_rows
 
-from trajopt.solvers.optimality.kkt import (
+from trajopt.solvers.kkt import (
     active_set,
     is_optimal_to_rounding,
     kkt_residuals,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_nlps import INF, quadratic_with_rows
 
-from trajopt.solvers.optimality.kkt import falls_for_ever
+from trajopt.solvers.kkt import falls_for_ever
 from trajopt.solvers.solver import WarmStart
 
 START, FAR = WarmStart(np.array([0.0, 1.0])), np.array([1e9, 1.0])

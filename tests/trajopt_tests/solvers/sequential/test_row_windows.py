@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trajopt.solvers.sequential.row_windows import row_windows
+from trajopt.solvers.sequential.elastic_program import row_windows
 
 
 def banded(seed, rows=400, n=100, width=9, border=(3, 99), empty=5):

@@ -10,7 +10,7 @@ from tiers import every
 
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.sequential.elastic_program import ElasticProgram
 
 N, ROWS, PENALTY = 8, 20, 3.0

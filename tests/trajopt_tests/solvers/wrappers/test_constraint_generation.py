@@ -11,7 +11,7 @@ import trajopt
 from problems import catalogue
 from trajopt import ConstraintGeneration, Ipopt, Slsqp, Status
 from trajopt.base.errors import OptionError
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Run
 
 

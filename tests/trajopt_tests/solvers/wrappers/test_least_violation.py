@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import least_squares
 from small_nlps import hs071, quadratic_with_rows
 
-from trajopt.solvers.wrappers.least_violation import least_violation
+from trajopt.solvers.wrappers.constraint_generation import least_violation
 
 INF = np.inf
 

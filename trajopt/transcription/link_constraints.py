@@ -2,30 +2,42 @@
 
 What links add to the problems (`Links`) is structure. Their limits, the weights of their costs, and the
 bounds of the parameters that they take from other phases are values of the phases.
+
+Also here: detects links that no motion can meet, before the solve: their sides leave the bounds of the link.
+
+Boundary values and limits of states, bounds of controls and parameters give an interval for every quantity
+at an instant. A link that is affine in them, g = g(0) + J u, then lies in an interval as well; any other is
+looked at where all that it depends on is fixed.
+
+Also here: first guesses of phases whose ends are fixed nowhere but by links to where other phases start and
+end.
+
+Between the values that are fixed, q changes alike in all phases. A phase by itself would stay at the only
+value that it knows, and its first duration would be that of a motion that goes nowhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
-from trajopt.graph.quantities import PARAMETER, is_parameter, parameter_leaf
+from trajopt.base.tolerances import AGREEMENT
+from trajopt.graph.quantities import PARAMETER, extra_leaf, is_parameter, own_term, parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
-from trajopt.problem.links.link import Function, PhaseInstant, TermLink, place
-from trajopt.problem.links.phases import TOTAL, Phases
+from trajopt.problem.phases import TOTAL, Function, Link, PhaseInstant, Phases, TermLink, place
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.splines.node_sets import END, NodeSet
+from trajopt.splines.node_sets import END, PATH, START, NodeSet
 from trajopt.terms import term as terms
-from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.initial_point import FALLBACK_DURATION, first_guess, fixed_ends, smooth_curve
 from trajopt.transcription.leaf_map import SplineMap
-from trajopt.transcription.links.link_bounds import refuse_links_out_of_bounds
-from trajopt.transcription.links.linked_guesses import guess_curves_that_meet
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,3 +254,187 @@ def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
             for other in problems:
                 if name in other.parameters:
                     other.parameters[name] = replace(other.parameters[name], guess=guess)
+
+
+def refuse_links_out_of_bounds(phases: Phases) -> None:
+    """InfeasibleBoundsError for a link that the conditions of its phases contradict, with both intervals."""
+    for link in phases.links:
+        if isinstance(link, TermLink):
+            first, second = (
+                _interval(phases, instant, link.term.quantity, link.width) for instant in link.instants
+            )
+            _refuse(phases, link, link.instants, first, second, "in the first and")
+        else:
+            wanted = np.stack([link.lower, link.upper])
+            _refuse(phases, link, link.function.instants, _range(phases, link), wanted, "but has to be")
+
+
+def _refuse(
+    phases: Phases,
+    link: Link | TermLink,
+    instants: Iterable[PhaseInstant],
+    found: Array,
+    wanted: Array,
+    relation: str,
+) -> None:
+    size = 1.0 + np.nan_to_num(np.abs(np.concatenate([found, wanted])), posinf=0.0).max(axis=0)
+    apart = (found[0] > wanted[1] + AGREEMENT * size) | (found[1] < wanted[0] - AGREEMENT * size)
+    crossed = (found[0] > found[1]) | (wanted[0] > wanted[1])  # what contradicts itself is reported elsewhere
+    for i in np.flatnonzero(apart & ~crossed)[:1]:
+        names = dict.fromkeys(f"'{phases.phase_names[instant.phase]}'" for instant in instants)
+        which = f", component {i}," if found.shape[1] > 1 else ""
+        here, there = _interval_text(*found[:, i]), _interval_text(*wanted[:, i])
+        raise InfeasibleBoundsError(
+            f"phases {' and '.join(names)} cannot meet: '{link.name}'{which} is {here} {relation} {there}"
+            f"{' in the second' * isinstance(link, TermLink)}, by boundary values and bounds: free one of "
+            "them, None among the boundary values, or drop the link"
+        )
+
+
+def _interval_text(low: float, high: float) -> str:
+    return f"{low:.6g}" if low == high else f"between {low:.6g} and {high:.6g}"
+
+
+def _range(phases: Phases, link: Link) -> Array:
+    """Least and greatest values (2, width) of a link's function; infinite where they are not known."""
+    function, block = link.function, link.function.block
+    intervals = {
+        place(i, quantity): _interval(phases, instant, quantity, block.inputs[place(i, quantity)])
+        for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True))
+        for quantity in used
+    }
+    unknown = np.stack([np.full(function.width, -np.inf), np.full(function.width, np.inf)])
+    fixed = all(np.all(interval[0] == interval[1]) for interval in intervals.values())
+    if block.curvature_pattern() and not fixed:
+        return unknown
+    at = {
+        name: (interval[:1] if fixed else np.zeros((1, interval.shape[1])))
+        for name, interval in intervals.items()
+    }
+    value = block.value(at)[own_term(link.name)]
+    found = np.concatenate([value, value])
+    if fixed:
+        return found
+    for (_, name), part in block.partials(at).items():
+        low, high = intervals[name]
+        slope = part[0]
+        with np.errstate(invalid="ignore"):
+            ends = np.where(slope != 0.0, np.stack([slope * low, slope * high]), 0.0)
+        found += np.stack([ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)])
+    return found
+
+
+def _interval(phases: Phases, instant: PhaseInstant, quantity: str, width: int) -> Array:
+    """Least and greatest values (2, width) of a quantity that the conditions at an instant leave."""
+    problem = phases.problems[instant.phase]
+    low, high = np.full(width, -np.inf), np.full(width, np.inf)
+    bounds: list[Any] = [
+        constraint
+        for constraint in problem.constraints
+        if constraint.term.quantity == quantity
+        and (constraint.over == instant.over or (constraint.over == PATH and constraint.continuous))
+    ]
+    bounds += [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
+    bounds += [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
+    for bound in bounds:
+        low, high = np.maximum(low, bound.lower), np.minimum(high, bound.upper)
+    return np.stack([low, high])
+
+
+__all__ = ["guess_curves_that_meet", "values_between"]
+
+ENDS = (START, END)
+
+
+def guess_curves_that_meet(phases: Phases, problems: Sequence[ProblemData]) -> None:
+    """Guess a curve in problems without one whose free ends are linked to others by linear equations of q.
+
+    problems : of the phases, copies that may change
+    """
+    widths = [problem.dynamics.n for problem in problems]
+    points = _Points(phases, widths)
+    links = [each for link in phases.links if (each := points.equations(link)) is not None]
+    if not links:
+        return
+    fixed = np.concatenate([np.concatenate(fixed_ends(problem)) for problem in problems])
+    found = values_between(fixed, widths, *(np.concatenate(each) for each in zip(*links, strict=True)))
+    for k, problem in enumerate(problems):
+        first, last = (found[points.place(k, end)] for end in (0, 1))
+        more = ~np.isnan((first, last)) & np.isnan(fixed_ends(problem))
+        if problem.guessed_curve is None and more.any():
+            problem.guessed_curve = smooth_curve(problem, FALLBACK_DURATION, (first, last))
+
+
+def values_between(fixed: Array, widths: Sequence[int], A: Array, b: Array) -> Array:
+    """Values z where phases start and end that meet A z = b, with the least sum of squared changes of phases.
+
+    fixed : z, of one phase after the other, where it starts and where it ends, NaN where free
+    widths : of the phases, 2 sum(widths) = z.size
+    returned : z, NaN in components that neither the fixed values nor the equations decide
+    """
+    given, largest = ~np.isnan(fixed), np.abs(A).max(axis=1, initial=0.0)
+    scale = np.where(largest > 0.0, largest, 1.0)  # units of an equation decide nothing
+    A, b = A / scale[:, None], b / scale
+    equations = np.concatenate([np.eye(fixed.size)[given], A])
+    right = np.concatenate([fixed[given], b])
+    changes = np.zeros((sum(widths), fixed.size))
+    row = 0
+    for width in widths:
+        own = np.arange(row, row + width)
+        changes[own, row + own], changes[own, row + width + own] = -1.0, 1.0
+        row += width
+    # Coordinates that no link mixes are solved for apart.
+    mixed = csr_array(np.concatenate([changes, equations]) != 0.0).astype(int)
+    _, coordinate = connected_components(mixed.T @ mixed, directed=False)
+    z = np.empty(fixed.size)
+    for chosen in (coordinate == each for each in range(coordinate.max() + 1)):
+        rows = equations[:, chosen].any(axis=1)
+        mine = changes[:, chosen].any(axis=1)
+        z[chosen] = _least_changes(changes[mine][:, chosen], equations[rows][:, chosen], right[rows])
+    return z
+
+
+def _least_changes(changes: Array, equations: Array, right: Array) -> Array:
+    """z that meets equations @ z = right with the least |changes @ z|, NaN where both leave it open."""
+    _, sizes, directions = np.linalg.svd(np.concatenate([changes, equations]))
+    undecided = directions[np.count_nonzero(sizes > AGREEMENT * sizes.max()) :]
+    zero = np.zeros((len(equations),) * 2)
+    conditions = np.block([[changes.T @ changes, equations.T], [equations, zero]])
+    count = changes.shape[1]
+    z = np.linalg.lstsq(conditions, np.concatenate([np.zeros(count), right]))[0][:count]
+    z[np.any(np.abs(undecided) > AGREEMENT, axis=0)] = np.nan
+    return z
+
+
+class _Points:
+    """The places of q at the starts and ends of phases in one vector, and links as equations in it."""
+
+    def __init__(self, phases: Phases, widths: Sequence[int]) -> None:
+        self.phases, self.widths = phases, widths
+        self.before = np.cumsum([0, *widths]).tolist()
+
+    def place(self, k: int, end: int) -> slice:
+        """Slice of q of phase k at its start (0) or its end (1)."""
+        first = 2 * self.before[k] + end * self.widths[k]
+        return slice(first, first + self.widths[k])
+
+    def equations(self, link: Link | TermLink) -> tuple[Array, Array] | None:
+        """A and b of A z = b that a link says, None where it says something else.
+
+        It says such equations where it is linear in q at starts and ends, and its value is given.
+        """
+        if isinstance(link, TermLink):
+            instants, right, is_linear = link.instants, np.zeros(link.width), link.term.quantity == "q"
+            slopes = [np.eye(link.width), -np.eye(link.width)]
+        else:
+            instants, of_q = link.function.instants, all(set(used) <= {"q"} for used in link.function.used)
+            is_value = of_q and np.array_equal(link.lower, link.upper)
+            parts, constant = (link.function.linear() if is_value else None) or ({}, 0.0)
+            slopes, is_linear = [parts.get(place(i, "q"), 0.0) for i in range(len(instants))], bool(parts)
+            right = link.lower - constant
+        if not is_linear or any(instant.over not in ENDS for instant in instants):
+            return None
+        A = np.zeros((right.size, 2 * self.before[-1]))
+        for instant, slope in zip(instants, slopes, strict=True):
+            A[:, self.place(instant.phase, ENDS.index(instant.over))] += slope
+        return A, right

@@ -1,1 +1,0 @@
-"""Problems in phases, and the links that join their ends."""

@@ -1,1 +1,0 @@
-"""Transcription of linked problems to one nonlinear program and back."""
