@@ -43,6 +43,7 @@ from trajopt.solvers.solver import (
 )
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
+REPEATED = 4  # right-hand sides whose solutions are kept: the data's, and those of the last changes
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 
 
@@ -210,7 +211,7 @@ class _Homotopy:
         active = self.factors.active
         solved = self.factors.solve(row)
         weights = solved[self.n :]
-        rest = row - self.program.A[active].T @ weights
+        rest = row - self.program.A.T @ scattered(weights, active, self.side.size)
         bends = row @ solved[: self.n] > 0.0
         return weights, bool(len(active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and bends)
 
@@ -297,17 +298,18 @@ class KktFactors:
     def __init__(self, first: DenseKkt | SparseKkt, n: int, active: list[int]) -> None:
         self.first, self.n, self.active = first, n, list(active)
         size = n + len(active)
+        self._solved: dict[bytes, np.ndarray] = {}  # by right-hand sides
         self._left = np.arange(size)  # places of unknowns and first constraints that are left
         self._set_borders(np.zeros((size, 0)), np.zeros((size, 0)), np.zeros(0, dtype=bool))
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """K^-1 right; a right-hand side of n entries has zeros for the constraints."""
         if self.is_first and right.size == self._left.size:
-            return self.first.solve(right)
+            return self._by_first(right)
         first, of_added = np.zeros(len(self._borders)), right[self._left.size :]
         left = self._left[: right.size]
         first[left] = right[: left.size]
-        found = self.first.solve(first)
+        found = self._by_first(first)
         if self.is_first:
             return found
         of_borders = np.zeros(self._of_added.size)
@@ -316,6 +318,15 @@ class KktFactors:
         z = np.linalg.solve(self._schur, self._borders.T @ found - of_borders)
         found = found - self._solved_borders @ z
         return np.concatenate([found[self._left], z[self._of_added]])
+
+    def _by_first(self, right: np.ndarray) -> np.ndarray:
+        """The solution with the first K; a change of the active set asks for the last ones again."""
+        key = right.tobytes()
+        found = self._solved.pop(key, None)
+        self._solved[key] = self.first.solve(right) if found is None else found
+        if len(self._solved) > REPEATED:
+            self._solved.pop(next(iter(self._solved)))
+        return self._solved[key]
 
     def flexibility(self, place: int) -> float:
         """The entry on the diagonal of K^-1 of an active constraint: negative where it may be dropped."""
@@ -345,7 +356,7 @@ class KktFactors:
     def _border(self, column: np.ndarray, adds: bool) -> None:
         self._set_borders(
             np.column_stack([self._borders, column]),
-            np.column_stack([self._solved_borders, self.first.solve(column)]),
+            np.column_stack([self._solved_borders, self._by_first(column)]),
             np.append(self._of_added, adds),
         )
 
