@@ -11,6 +11,7 @@ import numpy as np
 
 import dynamics
 import trajopt
+from benchmarks.receding_horizon.loop import joint_drives
 from dynamics.formats.mujoco.mujoco_writer import mjcf_of
 from problems import moves
 from trajopt.parametric.replanning import Step
@@ -20,6 +21,7 @@ NOISE = 5e-4  # rad and rad/s
 PUSH, EVERY, LONG = 10.0, 20, 3  # N at the hand, along each axis; samples between pushes, and of each
 CENTRE, RADIUS, TURN = np.array([0.45, 0.0, 0.45]), 0.12, 2.0  # m, m, rad/s
 REST = np.array([0.0, -0.4, 0.0, -2.1, 0.0, 1.8, 0.8])
+FREQUENCY = 2.0 * np.pi * 8.0  # rad/s, of the feedback of the joints to the plan
 FAST, STRONG, INSIDE = 0.65, 0.95, 0.05  # of limits; rad: what plans leave to disturbances
 HAND = "panda_link8"
 LOST = 0.2  # m, from the goal after the first second
@@ -67,7 +69,7 @@ class MovingGoal:
     def reset(self, rng: np.random.Generator) -> np.ndarray:
         self.model = mujoco.MjModel.from_xml_string(mjcf_of(self.robot))
         self.model.opt.timestep = STEP
-        self.data, self.sample, self.tau = mujoco.MjData(self.model), 0, np.zeros(self.n)
+        self.data, self.sample, self.beyond = mujoco.MjData(self.model), 0, 0.0
         self.push, self.begin = np.zeros(3), float(rng.uniform(0.0, 2.0 * np.pi))
         self.data.qpos[:] = REST + 0.1 * rng.standard_normal(self.n)
         self.misses: list[float] = []
@@ -80,23 +82,27 @@ class MovingGoal:
         return CENTRE + RADIUS * circle, RADIUS * TURN * np.array([0.0, -circle[2], circle[1]])
 
     def move(self, step: Step, rng: np.random.Generator) -> np.ndarray:
+        """The torques of the plan, and a feedback of the joints to it."""
         if self.sample % EVERY == 0:
             self.push = PUSH * rng.standard_normal(3)
-        self.tau = step.u(0.0)
-        self.data.qfrc_applied[:] = self.tau
-        self.data.xfrc_applied[-1, :3] = self.push if self.sample % EVERY < LONG else 0.0
-        for _ in range(round(PERIOD / STEP)):
-            mujoco.mj_step(self.model, self.data)
+        data, limits = self.data, self.limits
+        data.xfrc_applied[-1, :3] = self.push if self.sample % EVERY < LONG else 0.0
+        times = STEP * np.arange(round(PERIOD / STEP))
+        inertia = self.robot.mass_matrix(step.x(0.0)[: self.n])
+        drives = joint_drives(step, inertia, slice(None), times, FREQUENCY)
+        for k in range(times.size):
+            tau = drives(k, data.qpos, data.qvel)
+            data.qfrc_applied[:] = np.clip(tau, limits.torque_lower, limits.torque_upper)
+            mujoco.mj_step(self.model, data)
+            self.beyond = max(self.beyond, self._beyond())
         self.sample += 1
         place = dynamics.forward_kinematics(self.robot, self.data.qpos[None].copy(), [HAND]).position[0, 0]
         self.misses.append(float(np.linalg.norm(place - self.goal(self.sample * PERIOD)[0])))
         return self._measured(rng)
 
     def predicted(self, state: np.ndarray, step: Step) -> np.ndarray:
-        q, v, u = state[: self.n], state[self.n :], step.u(0.0)
-        middle_q, middle_v = q + PERIOD / 2 * v, v + PERIOD / 2 * self.robot.forward_dynamics(q, v, u)
-        a = self.robot.forward_dynamics(middle_q, middle_v, u)
-        return np.concatenate([q + PERIOD * middle_v, v + PERIOD * a])
+        """The plan's own change over a period, to which the joints are fed back."""
+        return state + step.x(PERIOD) - step.x(0.0)
 
     def first_step(self, state: np.ndarray) -> Step:
         return self.program.step(state)
@@ -107,11 +113,13 @@ class MovingGoal:
         return self.program.step(state, values, before=before, elapsed=elapsed)
 
     def excess(self) -> float:
+        return self.beyond
+
+    def _beyond(self) -> float:
         limits, q, v = self.limits, self.data.qpos, self.data.qvel
         span = limits.q_upper - limits.q_lower
         outside = np.maximum(limits.q_lower - q, q - limits.q_upper) / span
-        fast, strong = np.abs(v) / limits.velocity - 1.0, np.abs(self.tau) / limits.torque_upper - 1.0
-        return max(float(np.max([outside, fast, strong])), 0.0)
+        return max(float(np.max([outside, np.abs(v) / limits.velocity - 1.0])), 0.0)
 
     def has_fallen(self) -> bool:
         """Lost the goal."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,6 +52,28 @@ class Plant(Protocol):
         ...
 
     def has_fallen(self) -> bool: ...
+
+
+def joint_drives(
+    step: Step, inertia: Vector, joints: slice, times: Vector, frequency: float
+) -> Callable[[int, Vector, Vector], Vector]:
+    """The torques of a plan and a critically damped feedback of the joints to it, between its samples.
+
+        tau* + M (w^2 (q* - q) + 2 w (v* - v))     at times[k], for measured q and v
+
+    Drives measure their own joints without the delay of the planner's state.
+
+    inertia : M (joints, joints);  joints : those with motors, of the robot's coordinates
+    frequency : w in rad/s
+    """
+    planned, torques = np.split(step.x(times), 2, axis=1), step.u(times)[:, joints]
+    q_planned, v_planned = (each[:, joints] for each in planned)
+
+    def torque(k: int, q: Vector, v: Vector) -> Vector:
+        away = frequency**2 * (q_planned[k] - q) + 2.0 * frequency * (v_planned[k] - v)
+        return torques[k] + inertia @ away
+
+    return torque
 
 
 @dataclass

@@ -14,6 +14,7 @@ import numpy as np
 
 import trajopt
 from benchmarks.legged.replay import BASE, mjcf_with_feet
+from benchmarks.receding_horizon.loop import joint_drives
 from problems.gallery.legged.solo import STANDING, solo
 from trajopt.parametric.replanning import Step
 
@@ -119,18 +120,14 @@ class PushedTrot:
         """The torques of the plan, and a feedback of the joints to it."""
         if self.sample % EVERY == 0:
             self.push = PUSH * rng.standard_normal(3) * [1.0, 1.0, 0.0]
-        data, n = self.data, self.robot.n
-        self.data.xfrc_applied[self.body, :3] = self.push if self.sample % EVERY < LONG else 0.0
-        count = round(PERIOD / STEP)
-        times = STEP * np.arange(count)
-        planned, torques = step.x(times), step.u(times)
-        stiffness = np.diag(self.robot.mass_matrix(planned[0, :n]))[BASE:]
-        for k in range(count):
-            away = planned[k, BASE:n] - data.qpos[7:], planned[k, n + BASE :] - data.qvel[BASE:]
-            feedback = FREQUENCY**2 * away[0] + 2.0 * FREQUENCY * away[1]
-            wanted = torques[k, BASE:] + stiffness * feedback
-            self.largest = max(self.largest, float(np.abs(torques[k, BASE:]).max()))
-            data.qfrc_applied[BASE:] = np.clip(wanted, -TORQUE, TORQUE)
+        data = self.data
+        data.xfrc_applied[self.body, :3] = self.push if self.sample % EVERY < LONG else 0.0
+        times = STEP * np.arange(round(PERIOD / STEP))
+        own = np.diag(self.robot.mass_matrix(step.x(0.0)[: self.robot.n]))[BASE:]
+        drives = joint_drives(step, np.diag(own), slice(BASE, None), times, FREQUENCY)
+        self.largest = max(self.largest, float(np.abs(step.u(times)[:, BASE:]).max()))
+        for k in range(times.size):
+            data.qfrc_applied[BASE:] = np.clip(drives(k, data.qpos[7:], data.qvel[BASE:]), -TORQUE, TORQUE)
             mujoco.mj_step(self.model, data)
         self.sample += 1
         return self._measured(rng)
