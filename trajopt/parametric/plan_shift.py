@@ -84,6 +84,7 @@ class PlanShifts:
         """The start of a program with the multipliers of a point of the program `old`, of structure `before`.
 
         Rows are the same where their constraints differ in the number of the arc alone; the nearest counts.
+        They keep their multipliers by the rows as they are stated, whatever each is scaled by.
         """
         durations = old.unknowns.elimination.expand(point.y)[old.unknowns.layout.durations]
         later = Later.of(old.unknowns.layout, durations, elapsed)
@@ -91,10 +92,12 @@ class PlanShifts:
             return replace(point, y=nlp.start, hessian=None)
         key = before, later
         rows, bounds = self._kept(key, lambda: _sources(self.structure, before, later))
-        low, high = point.lower_multipliers, point.upper_multipliers
+        now, then = nlp.scaling, old.scaling
+        low, high, factor = point.lower_multipliers, point.upper_multipliers, now.objective / then.objective
         assert point.row_multipliers is not None and low is not None and high is not None
-        taken = _taken(point.row_multipliers, rows), _taken(low, bounds), _taken(high, bounds)
-        return old.scaling.rescaled(WarmStart(nlp.start, *taken), nlp.scaling)
+        of_rows = _taken(point.row_multipliers * then.rows, rows) / now.rows
+        taken = of_rows, _taken(low, bounds), _taken(high, bounds)
+        return WarmStart(nlp.start, *(factor * each for each in taken))
 
     def _kept(self, key: Hashable, make: Callable[[], M]) -> M:
         kept = self._maps.get(key)

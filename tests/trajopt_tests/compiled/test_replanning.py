@@ -1,5 +1,7 @@
 """One step of replanning: near the optimum, its gains, and what it does with numbers that cannot be used."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,19 @@ def test_a_plan_moves_along_with_the_time_that_went_by(cart):
     best = compiled.solve(x_start=first.x(PERIOD))
     assert step.u(0.0)[0] == pytest.approx(best.curve(0.0)[4], abs=2e-3)
     np.testing.assert_allclose(step.x(0.3), first.x(PERIOD + 0.3), atol=1e-3)
+
+
+def test_multipliers_move_by_whole_intervals_whatever_rows_are_scaled_by(cart):
+    """Multipliers that are the rows' normalised times are those of an interval later."""
+    _, first = cart
+    nlp, shifts = first.nlp, PlanShifts(first.structure)
+    times = np.array([label.s for label in nlp.row_labels])
+    scales = np.linspace(0.5, 2.0, times.size)
+    other = replace(nlp, scaling=replace(nlp.scaling, rows=scales, objective=3.0 * nlp.scaling.objective))
+    point = replace(first.result.warm_start, row_multipliers=times / nlp.scaling.rows)
+    moved = shifts.multipliers(other, nlp, first.structure, point, PERIOD)
+    later = np.minimum(times + 1.0 / mpc.INTERVALS, 1.0)
+    np.testing.assert_allclose(moved.row_multipliers * scales / 3.0, later, atol=1e-12)
 
 
 def test_more_iterations_end_at_the_optimum(cart):
