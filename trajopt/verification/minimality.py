@@ -204,7 +204,7 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
     here = nlp.objective(y)
     for direction in _descents(nearby):
         step = np.zeros(y.size)
-        step[nearby.free] = direction * np.abs(y).max() / np.abs(direction).max()
+        step[nearby.free] = direction * nearby.extent / np.abs(direction).max()
         for length in LENGTHS:
             sides = [nearby.moved(y + side * length * step) for side in (1.0, -1.0)]
             lower = [here - nlp.objective(moved) for moved in sides if moved is not None]
@@ -237,7 +237,7 @@ def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> st
         step[nearby.free] = direction / np.abs(direction).max()
         steps += [step, -step]
     for step in steps:
-        step = step * np.abs(y).max()
+        step = step * nearby.extent
         before = here
         for length in (*LENGTHS[::-1], *FARTHER):
             moved = nearby.moved(y + length * step)
@@ -366,6 +366,14 @@ class NearbyPoints:
         """The gradient of the Lagrangian, that of bounds included, (n,): zero but for what the solve left."""
         of_rows, lower, upper = multipliers_of(self.nlp, self.point)
         return lagrangian_gradient(self.nlp, self.point.y, of_rows) - lower + upper
+
+    @cached_property
+    def extent(self) -> float:
+        """Size of the largest unknown; where all are zero but for rounding, of the largest bound, or one."""
+        bounds = np.abs([self.nlp.lower, self.nlp.upper])
+        largest = float(bounds[np.isfinite(bounds)].max(initial=0.0)) or 1.0
+        size = float(np.abs(self.point.y).max())
+        return size if size > ROUNDING * largest else largest
 
     @property
     def inward_steps(self) -> list[Array]:

@@ -339,3 +339,20 @@ def test_an_unknown_at_its_bound_is_followed_where_the_cost_falls_for_ever(weigh
     problem.minimize(trajopt.term(lambda node: weight * node.parameter("k"), name="falls"))
     report = trajopt.solve(problem, trajopt.Slsqp()).verify()
     assert report.holds == passes and ("a direction without curvature" in report.reason) != passes
+
+
+def test_rest_that_is_no_minimum_is_refused():
+    """All unknowns are zero: how far to look beside them does not follow from these."""
+    report = trajopt.solve(leaving_rest(-1.0), starts=1, refine=None).verify()
+    assert not report.holds and "stationary but no minimum" in report.reason
+    assert trajopt.solve(leaving_rest(1.0), starts=1, refine=None).verify().holds
+
+
+def leaving_rest(sign):
+    """A small effort and the square of the way, which the second sign punishes."""
+    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(5, 3, "radau", 1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.control("u", -10.0, 10.0)
+    problem.minimize(trajopt.term(lambda node: 1e-3 * node.u**2 + sign * node.x**2, name="cost"))
+    return problem
