@@ -151,17 +151,17 @@ def solve(
 def compiling_beside(problem: Problem | Phases) -> AbstractContextManager[None]:
     """A second process for half of the kernels, where a robot moves and none are kept."""
     from dynamics import RigidBodyModel
+    from trajopt import Phases
 
-    if not any(
-        isinstance(part.dynamics, RigidBodyModel) for part in getattr(problem, "problems", (problem,))
-    ):
+    parts = problem.problems if isinstance(problem, Phases) else (problem,)
+    if not any(isinstance(part.dynamics, RigidBodyModel) for part in parts):
         return nullcontext()
     from dynamics.kernel_warmup import beside_first_solve
 
     return beside_first_solve()
 
 
-def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:
+def chosen_solver(name: str | None, options: dict[str, Any], problem: Problem | Phases) -> Solver:
     """The solver of that name, or the one that the problem recommends, with these options."""
     from trajopt.solvers.run import with_options
 
@@ -189,7 +189,7 @@ def progress_of(output: Output) -> Any:
     return detail
 
 
-def described(problem: Any) -> str:
+def described(problem: Problem | Phases) -> str:
     """A problem before its solve: its summary, or the facts of phases."""
     from trajopt import Problem
     from trajopt.problem.phases import phases_facts
