@@ -21,7 +21,7 @@ from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine
 from problems import catalogue
 from trajopt import Solution
-from trajopt.certificates.certificate_lines import largest_violations
+from trajopt.checks.violations import largest_violations
 
 SOLVERS = {
     "exact Hessian": trajopt.Ipopt(),

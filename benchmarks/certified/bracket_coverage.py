@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import trajopt
-from trajopt.certified.bracketing.bracket_search import BracketSearch, Mesh
+from trajopt.certified.bracket import BracketSearch, Mesh
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.solution.journal import Journal

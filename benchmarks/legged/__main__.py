@@ -36,7 +36,7 @@ import trajopt
 from benchmarks.legged.peer import REPEATS, TORQUE, asked
 from benchmarks.shared.arguments import parser
 from benchmarks.shared.markdown import table
-from trajopt.checks.standing_feet import standing_feet
+from trajopt.checks.residual_forces import standing_feet
 
 BASE = 6  # coordinates of the base
 SOLE = [(0.1, 0.06, 0.0), (0.1, -0.06, 0.0), (-0.1, 0.06, 0.0), (-0.1, -0.06, 0.0)]  # m, of Talos

@@ -136,11 +136,11 @@ class Solution(PublicAnswer, SolutionData):
             solution.costate("x")(t)                      # (..., width), in objective per unit of x
 
         J is the optimal cost that is left from t on, minimized: lambda(0) is its derivative by a fixed
-        initial state. From the multipliers of the equations x' = f, see `checks/optimality/costates.py`; it
+        initial state. From the multipliers of the equations x' = f, see `checks/optimality.py`; it
         may jump at breakpoints, by the error of the mesh or where a limit of the state alone is reached.
         Raises UnknownNameError, or OptionError for a dynamics without such states.
         """
-        from trajopt.checks.optimality.costates import costate
+        from trajopt.checks.optimality import costate
 
         return costate(self, state)
 

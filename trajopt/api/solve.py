@@ -15,7 +15,7 @@ from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
-from trajopt.checks.outside_tables import outside_tables
+from trajopt.checks.constraint_checks import outside_tables
 from trajopt.problem.measured_start import with_measured_start
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem

@@ -26,8 +26,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.certificates.certificate_lines import limit_ranges
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.checks.violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData
 from trajopt.solution.solution import SolutionData

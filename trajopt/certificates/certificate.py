@@ -33,19 +33,20 @@ from trajopt.base.facts import Facts
 from trajopt.base.files import ArrayFile, finite
 from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
-from trajopt.certificates.certificate_lines import (
-    certificate_lines,
-    certified_link,
-    equation_tolerance,
-    largest_violations,
-    limit_ranges,
-)
 from trajopt.certificates.certificate_record import KEYS, CertificateRecord
 from trajopt.certificates.switching_structure import Saturation, Structure, component_label
 from trajopt.checks.line import Line, worst_of_each
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
-from trajopt.checks.violations import disagreements, link_violations
+from trajopt.checks.violations import (
+    certificate_lines,
+    certified_link,
+    disagreements,
+    equation_tolerance,
+    largest_violations,
+    limit_ranges,
+    link_violations,
+)
 from trajopt.display.facts import small_plots
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.records import looser_tolerances

@@ -24,11 +24,11 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.tolerances import CONTROL_POINT_ROUNDING, NOT_ZERO
 from trajopt.certificates.certificate import OUT_OF_NODES, Certificate, certificate_of_phases
-from trajopt.certificates.certificate_lines import equation_tolerance, largest_violations
 from trajopt.certificates.certificate_record import FirstOrderGain, impulses_by_component
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.certified.switching.arc_solves import converged_to_rounding
+from trajopt.certified.switching.structure_attempt import converged_to_rounding
 from trajopt.checks.peaks_between_nodes import SEARCH_DENSITY
+from trajopt.checks.violations import equation_tolerance, largest_violations
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes, limit_peaks

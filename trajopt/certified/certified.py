@@ -19,13 +19,13 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_instance, check_positive
 from trajopt.certificates.certificate import Certificate
-from trajopt.certificates.certificate_lines import equation_tolerance
 from trajopt.certified.added_nodes import NodeRefinement
-from trajopt.certified.bracketing.bracket_search import BracketSearch
+from trajopt.certified.bracket import BracketSearch
 from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.path_equations import path_equations
+from trajopt.checks.violations import equation_tolerance
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.solution.journal import INTERRUPTED, Attempt, Entry, Journal, Policy, driven, improved

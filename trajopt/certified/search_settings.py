@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError, warn_user
-from trajopt.checks.optimality.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
+from trajopt.checks.optimality import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
 from trajopt.refinement.refined import MARKED_SHARE, Refined
 from trajopt.solution.solution import Answer
 from trajopt.solvers.solver import RowTolerances
@@ -102,7 +102,7 @@ class Thresholds:
         overstep_gain : of the objective; where oversteps between Gauss points gain more, to first order, the
             degree of the arcs is raised while it can be
         margin_factor : margins, and the growth of the duration, grow by this factor times what is missing
-    Brackets where no structure is confirmed (`bracketing`)
+    Brackets where no structure is confirmed (`bracket`)
         bracket_end : part of a time limit at which local refinement ends; the rest is for adding nodes
         bracket_factor : of safety, by which the estimate of what is left to gain is multiplied
         bracket_first : most spans of the cubic spline that local refinement begins with
@@ -227,7 +227,7 @@ class SearchSettings(Thresholds):
         most_intervals : knots above which the mesh is not refined further
     Solves on arcs (`arc_problem`)
         highest_degree : beyond it the power basis behind the splines loses more digits than the degree gains
-    Brackets where no structure is confirmed (`bracketing`)
+    Brackets where no structure is confirmed (`bracket`)
         bracket_width : of the objective; local refinement ends once the estimated bracket is as narrow: half
             of 1e-7, as limits that hold between nodes cost some more
         bracket_rounds : meshes that are solved; 0 for no bracket

@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN, NOT_ZERO
 from trajopt.checks.integral_checks import cost_checks, integral_checks
-from trajopt.checks.optimality.gain_indicator import gains_of_limits
+from trajopt.checks.optimality import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, interval_errors, path_equations, quadrature
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.checks.residual_forces import equation_scales, residual_forces

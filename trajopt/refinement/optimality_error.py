@@ -28,7 +28,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
-from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
+from trajopt.checks.optimality import SIGNIFICANT_DENSITY
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.kkt import active_set, lagrangian_gradient
 from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.checks.optimality.limit_labels import LimitLabels
+from trajopt.checks.optimality import LimitLabels
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import FEASIBILITY
 from trajopt.transcription.transcribe import transcribe

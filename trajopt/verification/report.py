@@ -20,8 +20,8 @@ from trajopt.base.tolerances import AGREEMENT, AT_TIMES, BETWEEN, ESTIMATED, LIM
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.line import Line, worst_of_each
 from trajopt.checks.path_equations import EquationResidual
+from trajopt.checks.residual_forces import BaseBalance, StandingFeet
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
-from trajopt.checks.standing_feet import BaseBalance, StandingFeet
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.solution.solution import Answer
 from trajopt.solvers.kkt import KKT

@@ -27,8 +27,8 @@ from trajopt.checks.path_equations import (
     torque_equations,
 )
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
+from trajopt.checks.residual_forces import base_balance, standing_feet
 from trajopt.checks.simulation import simulate
-from trajopt.checks.standing_feet import base_balance, standing_feet
 from trajopt.checks.violations import OF_ALL, beyond_bounds, disagreements, link_violations, violations
 from trajopt.problem.phases import Phases
 from trajopt.solution.answers import ZERO_COST

@@ -7,10 +7,10 @@ from hand_written import PointMasses, TwoLinkArm, fastest, least_effort, two_lin
 import trajopt
 from trajopt.base import errors
 from trajopt.certificates.arc_problem import arc_problem
-from trajopt.certificates.certificate_lines import certificate_lines, largest_violations
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.switching.structure_detection import detect, fits_ends
 from trajopt.certified.switching.structure_search import StructureSearch
+from trajopt.checks.violations import certificate_lines, largest_violations
 from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run
 

@@ -11,9 +11,9 @@ from hand_written import TwoLinkArm, fastest, least_effort, two_link_minimum_tim
 import dynamics
 import trajopt
 from trajopt.base import errors
-from trajopt.certificates.certificate_lines import largest_violations
 from trajopt.certified.added_nodes import NodeRefinement, time_scaled
 from trajopt.certified.search_settings import SearchSettings
+from trajopt.checks.violations import largest_violations
 from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run
 

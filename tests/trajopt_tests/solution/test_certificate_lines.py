@@ -11,8 +11,8 @@ from tiers import fast_first
 import problems
 import trajopt
 from trajopt.certificates.certificate import Certificate
-from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.checks.line import Worst
+from trajopt.checks.violations import certificate_lines
 
 
 def rest_to_rest(n=1, intervals=8, degree=3, **trajectory):

@@ -12,8 +12,8 @@ import dynamics
 import problems
 import trajopt
 from trajopt.certificates.certificate import Certificate
-from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.checks.integral_checks import cost_checks
+from trajopt.checks.violations import certificate_lines
 from trajopt.taylor_models import suprema
 
 

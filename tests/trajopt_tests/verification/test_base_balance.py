@@ -8,8 +8,8 @@ from feet import missing_at_base
 
 import trajopt
 from problems.gallery.legged import quadruped_trot
-from trajopt.checks import standing_feet as module
-from trajopt.checks.standing_feet import BaseBalance, base_balance
+from trajopt.checks import residual_forces as module
+from trajopt.checks.residual_forces import BaseBalance, base_balance
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,9 @@ import pytest
 from hand_written import PointMasses
 
 import trajopt
-from trajopt.certificates.certificate_lines import certificate_lines, largest_violations
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, Density, Peaks, sample_times
-from trajopt.checks.violations import violations
+from trajopt.checks.violations import certificate_lines, largest_violations, violations
 from trajopt.refinement.limit_nodes import limit_peaks
 
 

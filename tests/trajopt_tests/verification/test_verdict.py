@@ -11,8 +11,8 @@ from sliding_mass import bump, slide
 import problems
 import trajopt
 from trajopt.base.errors import SolutionFileError
-from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.checks.path_equations import scale_of
+from trajopt.checks.violations import certificate_lines
 
 
 @pytest.fixture(scope="module")

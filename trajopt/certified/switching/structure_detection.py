@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.tolerances import NOT_ZERO
-from trajopt.certificates.certificate_lines import limit_ranges
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation, Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
+from trajopt.checks.violations import limit_ranges
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order

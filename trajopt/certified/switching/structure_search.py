@@ -19,12 +19,11 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
-from trajopt.certified.bracketing.remaining_gain import gain_of_control_points
+from trajopt.certified.bracket import gain_of_control_points
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.certified.switching.arc_solves import ArcSolves
-from trajopt.certified.switching.structure_attempt import StructureAttempt
+from trajopt.certified.switching.structure_attempt import ArcSolves, StructureAttempt
 from trajopt.certified.switching.structure_detection import DetectionOptions, detect, fits_ends, is_regular
-from trajopt.checks.optimality.gain_indicator import gains_of_limits
+from trajopt.checks.optimality import gains_of_limits
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import SolutionData

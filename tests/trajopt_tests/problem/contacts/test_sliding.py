@@ -10,7 +10,7 @@ import trajopt
 from problems.gallery.legged.one_legged_hopper import BENT, hopper
 from problems.gallery.legged.solo import solo
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.checks.standing_feet import standing_feet
+from trajopt.checks.residual_forces import standing_feet
 from trajopt.transcription.transcribe import transcribe
 
 SOLO = solo()

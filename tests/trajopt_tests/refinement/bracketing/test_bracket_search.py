@@ -11,8 +11,7 @@ import problems
 import trajopt
 from benchmarks.certified.bracket_coverage import coverage
 from benchmarks.certified.cases import cases, drawn_arm
-from trajopt.certified.bracketing.bracket_search import BracketSearch, cut, raised
-from trajopt.certified.bracketing.remaining_gain import RemainingGain, gain_of_control_points
+from trajopt.certified.bracket import BracketSearch, RemainingGain, cut, gain_of_control_points, raised
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run
