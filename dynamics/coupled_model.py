@@ -76,8 +76,9 @@ class CoupledModel(CoupledTree):
         """M(q), (..., n, n): sum over joints of f_i' M_ij f_j'."""
         arrays, shape = self._nodes(q=q)
         motion = CoupledMotion(self, arrays, 1)
-        scaled = crba(self.tree, motion.arrays["q"]) * motion.f[1][:, :, None] * motion.f[1][:, None, :]
-        return (self.selection.T @ scaled @ self.selection).reshape(*shape, self.n, self.n)
+        slopes = motion.f[1][:, :, None] * self.selection  # of joints by coordinates
+        found = slopes.swapaxes(1, 2) @ (crba(self.tree, motion.arrays["q"]) @ slopes)
+        return found.reshape(*shape, self.n, self.n)
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """Accelerations a = M(q)^-1 (tau - C v - g), (..., n)."""

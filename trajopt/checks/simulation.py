@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
     from trajopt.solution.solution import SolutionData
 
-GAP_PART = 1e-6  # of a gap: a change that is smaller does not matter either
+GAP_PART = 1e-2  # of a gap: a change that is smaller does not matter either
 MOST_STEPS = 64  # per span
 MOST_ROUNDS = 6  # of Newton's method on the errors at all knots
 SETTLED = 1e-3  # of the largest gap: its change in a round that is the last
