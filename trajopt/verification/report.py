@@ -30,8 +30,6 @@ from trajopt.verification.optimum_error import OptimumError, error_of_optimum
 
 COARSE_ABOVE = BETWEEN  # of all costs: an error of the optimum as large as a cost may be off between nodes
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
-
-
 DIAGNOSE = "solution.diagnose() names what to look at"
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
