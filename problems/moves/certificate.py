@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
 
 from trajopt.base.errors import printable
 
@@ -39,6 +42,11 @@ class LimitLine:
         return f"{self.name}: excess {self.excess + 0.0:+.1e}, {self.joint} at {self.time:.4f} s, {how}{note}"
 
 
+def largest(lines: Sequence[LimitLine]) -> LimitLine:
+    """The line of the largest excess, NaN above all: one that is not known is not lost among others."""
+    return lines[int(np.argmax([line.excess for line in lines]))]
+
+
 @dataclass(frozen=True)
 class MotionCertificate:
     """The limits of a motion, a line each; `str` prints them."""
@@ -53,14 +61,14 @@ class MotionCertificate:
     @property
     def excess(self) -> float:
         """The largest excess of any limit, relative to it."""
-        return max(line.excess for line in self.lines)
+        return largest(self.lines).excess
 
     def __getitem__(self, name: str) -> LimitLine:
         """The line of a name, of several the one with the largest excess; KeyError where there is none."""
         named = [line for line in self.lines if line.name == name]
         if not named:
             raise KeyError(name)
-        return max(named, key=lambda line: line.excess)
+        return largest(named)
 
     def __str__(self) -> str:
         verdict = "every limit holds within" if self.holds else "a limit is exceeded by more than"

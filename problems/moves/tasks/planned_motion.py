@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dynamics
-from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
+from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate, largest
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import SplineMotion
 from problems.moves.motion_limits import ORDERS, MotionLimits
@@ -131,12 +131,11 @@ class PlannedMotion(SplineMotion):
         """Lines of q and its rates for all times, where limits change the largest excess of all arcs."""
         if not self.limits.stretches:
             return proved_lines(self.curve, self.model, self.limits)
-        worst: dict[str, LimitLine] = {}
+        lines: dict[str, list[LimitLine]] = {}
         for arc, start in enumerate(self.times[:-1].tolist()):
             for line in proved_lines(self._arcs(slice(arc, arc + 1)), self.model, self.limits.of(arc)):
-                if line.name not in worst or line.excess > worst[line.name].excess:
-                    worst[line.name] = replace(line, time=start + line.time)
-        return list(worst.values())
+                lines.setdefault(line.name, []).append(replace(line, time=start + line.time))
+        return list(map(largest, lines.values()))
 
     def limits_at(self, t: Any) -> MotionLimits:
         return self.limits.at(np.interp(t, self.times, np.arange(len(self.times))))

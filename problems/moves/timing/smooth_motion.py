@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from problems.moves.certificate import LimitLine, MotionCertificate
+from problems.moves.certificate import LimitLine, MotionCertificate, largest
 from problems.moves.limit_excess import limit_size, relative_excess, with_peaks
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import coulomb_friction, motor_torques
@@ -166,8 +166,7 @@ class SmoothMotion(PathMotion):
         if "torque" in self.limits.by_name(self.positions).keys() - kinds:
             sampled = self.sampled_limits(self.sample_times(SAMPLES))
             lines |= {line.name: [line] for line in sampled if line.name == "torque"}
-        worst = (max(each, key=lambda line: line.excess) for each in lines.values())
-        return replace(self, certificate=MotionCertificate(tuple(worst)))
+        return replace(self, certificate=MotionCertificate(tuple(map(largest, lines.values()))))
 
     def _stretches(self) -> Iterator[tuple[Array, MotionLimits]]:
         """The spans of every stretch with limits of its own, and these."""
@@ -178,9 +177,9 @@ class SmoothMotion(PathMotion):
 
     def _proved(self, name: str, suprema: list[Supremum], size: Array) -> LimitLine:
         excess = [each.value / size[each.component] for each in suprema]
-        worst = suprema[int(np.argmax(excess))]  # NaN where one has no bound
-        time = float(self.speed.time_at(worst.time))
-        return LimitLine(name, "proved", max(excess), self.joint_names[worst.component], time)
+        worst = int(np.argmax(excess))  # NaN where one has no bound
+        time, joint = float(self.speed.time_at(suprema[worst].time)), suprema[worst].component
+        return LimitLine(name, "proved", float(excess[worst]), self.joint_names[joint], time)
 
     def _asked(self, name: str, lower: Array, upper: Array) -> list[Supremum]:
         """The suprema of a kind; those of joints without a limit are of no interest."""

@@ -11,6 +11,7 @@ from tiers import every
 
 from problems import moves
 from problems.moves import over_segments
+from problems.moves.certificate import largest
 from problems.moves.motion_limits import limits_of
 from trajopt.base import errors
 
@@ -124,6 +125,16 @@ def test_a_robot_keeps_limits_of_every_kind_between_its_waypoints(jerk):
     assert np.all(np.abs(motion.tau(t[early])) <= 0.8 * own.torque_upper * (1.0 + 1e-5))
     if jerk is not None:
         assert np.abs(motion.jerk(t[segment == 1])).max() <= 100.0 * (1.0 + 1e-6)
+
+
+def test_a_stretch_without_a_bound_is_not_lost_among_others():
+    """The largest of a NaN and numbers depends on their order in Python: no bound, no proof."""
+    known = moves.LimitLine("speed", "proved", -0.1, "carriage", 0.0)
+    unknown = replace(known, excess=np.nan)
+    for lines in ([known, unknown], [unknown, known]):
+        certificate = moves.MotionCertificate(tuple(lines))
+        assert largest(lines) is unknown and certificate["speed"] is unknown
+        assert np.isnan(certificate.excess) and not certificate.holds
 
 
 def test_points_of_a_controller_keep_the_slow_stretch(slow_end):
