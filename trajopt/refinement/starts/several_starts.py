@@ -41,7 +41,7 @@ from trajopt.refinement.starts.start_rules import (
     worth_retrying,
 )
 from trajopt.solution.answers import program_of
-from trajopt.solution.journal import Attempt, Entry, Journal, Policy, same_optimum
+from trajopt.solution.journal import LEAST_ITERATIONS, Attempt, Entry, Journal, Policy, same_optimum
 from trajopt.solution.records import LEVELS, STARTS
 from trajopt.solution.records import RETRIES as AGAIN
 from trajopt.solvers.solver import Run, StartKind
@@ -104,7 +104,7 @@ def _solved_starts(journal: Journal, rule: StartRule, policy: str) -> Policy[Non
     except TrajoptError as error:
         journal.entries.append(Entry(Attempt(asked, policy=policy, number=1), error=str(error)))
         return
-    run = Run(max_iterations=rule.most_iterations, ranking=ranking)
+    run = Run(max_iterations=_most_iterations(rule, journal), ranking=ranking)
     for number in range(1, rule.count):
         start = _Start(number)
         all_starts.append(start)
@@ -134,6 +134,18 @@ def _solved_starts(journal: Journal, rule: StartRule, policy: str) -> Policy[Non
                 start.entry = entry
         places, known = places // 2, np.inf
         _mark_repeated(journal, [all_starts[0], *carried])
+
+
+def _most_iterations(rule: StartRule, journal: Journal) -> int | None:
+    """The most iterations of a start on a coarse mesh: twice the longest of the own guess, 100 at least.
+
+    What has found nothing by then seldom does: of 77 starts of many joints three did, and none of
+    these led to the lowest optimum. Those of the rule where the own guess failed or meshes are not coarse.
+    """
+    solves = [each.answer.iterations for each in journal.entries if each.answer is not None]
+    if rule.most_iterations is None or rule.on_own_mesh or not journal.best.converged:
+        return rule.most_iterations
+    return min(rule.most_iterations, 2 * max(LEAST_ITERATIONS // 2, *solves))
 
 
 def _levels(asked: Asked, searched: bool) -> tuple[Mesh, ...]:
