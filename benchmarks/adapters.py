@@ -81,7 +81,7 @@ def two_links(engine: str) -> Any:
 
     model = pinocchio.buildModelFromXML(URDF)
     model.gravity.linear = np.array([0, -9.81, 0])
-    return trajopt.adapters.mujoco_dynamics(model)
+    return trajopt.adapters.pinocchio_dynamics(model)
 
 
 def move(robot: Any, intervals: int = 4) -> trajopt.Problem:

@@ -104,7 +104,7 @@ def pinocchio_dynamics(
 ) -> FunctionDynamics:
     """The dynamics of a `pinocchio.Model` whose joints have one coordinate for each velocity.
 
-        arm = trajopt.adapters.mujoco_dynamics(pinocchio.buildModelFromUrdf("arm.urdf"))
+        arm = trajopt.adapters.pinocchio_dynamics(pinocchio.buildModelFromUrdf("arm.urdf"))
 
     velocity, torque : limits in rad/s or m/s, N m or N, a number or (n,); None: those of the model
 

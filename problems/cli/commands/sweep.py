@@ -90,7 +90,7 @@ def sweep(
     )
     if plot:
         output.progress("drawing sweep.png")
-        trajopt.plot.comparison(study).savefig(folder / "sweep.png")
+        trajopt.plot.study(study).savefig(folder / "sweep.png")
     count = len(study.points)
     output.answer(f"\n{study.outcome}; written to {folder}: table.csv and the solutions")
     rows = [{name: plain(value) for name, value in row_of(point).items()} for point in study.points]

@@ -217,7 +217,7 @@ def test_animations_studies_and_pages_of_what_is_no_solution_are_refused(tmp_pat
         with pytest.raises(OptionError, match="'x' is no solution"):
             draw()
     with pytest.raises(OptionError, match="'x' is no sweep"):
-        trajopt.plot.comparison("x")  # pyright: ignore[reportArgumentType]
+        trajopt.plot.study("x")  # pyright: ignore[reportArgumentType]
 
 
 def two_moves(second=None):

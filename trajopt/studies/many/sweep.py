@@ -41,7 +41,7 @@ def sweep(
     """Solve build(**parameters) for all combinations of parameters.
 
         study = trajopt.sweep(problems.two_link_pr.build, {"u": [0.01, 0.02], "intervals": [20, 40]})
-        trajopt.plot.comparison(study)
+        trajopt.plot.study(study)
 
     build : `build` of a problem of the library, or your own function of keyword arguments, which returns a
         problem or phases

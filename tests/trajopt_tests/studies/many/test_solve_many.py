@@ -201,26 +201,26 @@ def test_the_figure_has_a_curve_for_each_combination_and_crosses_where_nothing_c
         point(3, mass=3.0, name="b"),
         point(4, mass=1.0, name="b"),
     ]
-    figure = trajopt.plot.comparison(Study(tuple(points)))
+    figure = trajopt.plot.study(Study(tuple(points)))
     objective = figure.axes[0]
     drawn = {line.get_label(): line.get_xydata().tolist() for line in objective.lines}
     assert drawn["name = a"] == [[1.0, 2.0], [2.0, 3.0]]
     assert drawn["name = b"] == [[1.0, 6.0], [3.0, 5.0]]
     assert drawn["not converged"] == [[2.0, 0.0]]
     assert figure.axes[-1].get_xlabel() == "mass"
-    by_name = trajopt.plot.comparison(Study(tuple(points)), over="name")
+    by_name = trajopt.plot.study(Study(tuple(points)), over="name")
     assert [label.get_text() for label in by_name.axes[-1].get_xticklabels()] == ["a", "b"]
-    numbered = trajopt.plot.comparison(Study((point(0), point(1))))
+    numbered = trajopt.plot.study(Study((point(0), point(1))))
     assert numbered.axes[0].lines[0].get_xydata().tolist() == [[0.0, 2.0], [1.0, 3.0]]
     with pytest.raises(
         OptionError, match="no parameter of the sweep is called 'speed': there are mass, name"
     ):
-        trajopt.plot.comparison(Study(tuple(points)), over="speed")
+        trajopt.plot.study(Study(tuple(points)), over="speed")
     assert figure._repr_png_().startswith(b"\x89PNG")  # shown by a notebook
     ends = [point(number, end=np.array([0.0, number])) for number in range(2)]
-    by_end = trajopt.plot.comparison(Study(tuple(ends)))
+    by_end = trajopt.plot.study(Study(tuple(ends)))
     assert [label.get_text() for label in by_end.axes[-1].get_xticklabels()] == ["[0. 0.]", "[0. 1.]"]
-    counted = trajopt.plot.comparison(Study(tuple(point(int(n), count=n) for n in np.arange(2))))
+    counted = trajopt.plot.study(Study(tuple(point(int(n), count=n) for n in np.arange(2))))
     assert counted.axes[0].lines[0].get_xydata()[:, 0].tolist() == [0.0, 1.0]
 
 
