@@ -157,7 +157,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch):
         with pytest.raises(trajopt.TrajoptError, match=rf"pip install 'trajopt-splines\[{library}\]'"):
             trajopt.adapters.foreign_block(lambda q: 2 * q, {"q": 1}, library)
     with pytest.raises(trajopt.TrajoptError, match=r"pip install 'trajopt-splines\[mujoco\]'"):
-        trajopt.adapters.pinocchio_dynamics(None)
+        trajopt.adapters.mujoco_dynamics(None)
     with pytest.raises(trajopt.TrajoptError, match=r"pip install 'trajopt-splines\[pinocchio\]'"):
         trajopt.adapters.pinocchio_dynamics(None)
 
