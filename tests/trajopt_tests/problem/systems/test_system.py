@@ -42,10 +42,10 @@ def initial_value_error(intervals, order, points):
     ("order", "points", "promised"),
     [
         (2, "radau", 3),
-        (3, "radau", 5),
         (2, "gauss", 4),
-        (3, "gauss", 6),
         (3, "lobatto", 4),
+        (3, "radau", 5),
+        (3, "gauss", 6),
         (4, "lobatto", 6),
     ],
     3,
