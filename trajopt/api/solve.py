@@ -76,7 +76,9 @@ def solve(
        coarse mesh until several agree, the best different optima carried to the own one. They are 4 joints or
        more, or a turn of more than 90 degrees, in a free duration; joints without motors; and systems
        x' = f with bounded controls, whose guesses are simulated under controls that switch
-    3. retries: other guesses, swings among them, where the own one found nothing, or alone found something
+    3. retries: where a guess with a free duration found nothing, or ended at the default limit of iterations,
+       the same without its duration; other guesses, swings among them, where the own one found nothing, or
+       alone found something
     4. other solvers: where IPOPT with its defaults stops short of an optimum, another barrier rule; then, up
        to 500 unknowns, SLSQP from where it stopped
     5. halved spans: where path equations, as those of systems, are missed between nodes by more than 1 % of

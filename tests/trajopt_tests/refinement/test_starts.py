@@ -7,6 +7,7 @@ import problems
 import trajopt
 from benchmarks.robustness.cases import moved_arm, quick_pendulum
 from trajopt.base.errors import OptionError
+from trajopt.refinement.starts import start_rules
 from trajopt.refinement.starts.guess_search import guessed_curves, swinging_guess
 from trajopt.refinement.starts.start_rules import ONE, SEARCHED, start_rule
 from trajopt.solution.answers import program_of
@@ -204,6 +205,31 @@ def test_a_guess_that_leads_nowhere_is_followed_by_others():
 
 
 @pytest.mark.long
+def long_climb():
+    """Goddard's rocket, whose climb takes 0.2, from the line between its ends in 50."""
+    problem = problems.goddard_rocket.build()
+    problem.guess(x=[[1.0, 0.0, 1.0], [1.0, 0.0, 0.6]], duration=50.0)
+    return problem
+
+
+@pytest.mark.parametrize("is_default", [True, False])
+def test_a_duration_that_leads_nowhere_is_left_out_of_the_guess(is_default, monkeypatch):
+    few = trajopt.Ipopt(max_iterations=60)
+    if is_default:
+        monkeypatch.setattr(start_rules, "create", lambda: few)
+    climb = trajopt.solve(long_climb(), few, refine=None)
+    assert len(climb.journal.rows) == 1 + is_default  # a limit of the user's own is the last word
+    assert climb.converged == is_default
+    if is_default:
+        assert climb.objective == pytest.approx(problems.goddard_rocket.REFERENCE, abs=1e-4)
+
+
+def test_one_start_keeps_its_duration(monkeypatch):
+    few = trajopt.Ipopt(max_iterations=5)
+    monkeypatch.setattr(start_rules, "create", lambda: few)
+    assert len(trajopt.solve(long_climb(), few, refine=None, starts=1).journal.rows) == 1
+
+
 def test_starts_that_lead_nowhere_on_a_coarse_mesh_are_followed_by_others_on_the_own_one():
     """A motor too weak to hold the pendulum level: it swings to and fro; ten spans hold no such motion."""
     problem = quick_pendulum(20, torque=3.0)

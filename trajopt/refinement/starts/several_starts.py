@@ -31,10 +31,12 @@ from trajopt.refinement.starts.guess_search import (
     swinging_guess,
 )
 from trajopt.refinement.starts.start_rules import (
+    MOST_ITERATIONS,
     ONE,
     RETRIES,
     StartRule,
     can_be_simulated,
+    duration_may_mislead,
     given_rule,
     searching,
     start_rule,
@@ -82,7 +84,16 @@ def several_starts(journal: Journal, count: int | str, coarse: bool | str) -> Po
 
 
 def retries(journal: Journal, count: int | str) -> Policy[None]:
-    """Other guesses on the user's own mesh, swings first, where the own one alone led somewhere, or none."""
+    """Other guesses on the user's own mesh where the own one alone led somewhere, or none.
+
+    A user's guess without its duration first, then swings and others.
+    """
+    if count != 1 and duration_may_mislead(journal):
+        other = on_coarse(journal.asked, own_mesh(journal.asked))
+        other.guessed_durations = None
+        run = Run(max_iterations=MOST_ITERATIONS)
+        with suppress(TrajoptError):  # at a duration at which a term is not finite, for instance
+            yield Attempt(other, run=run, policy=AGAIN, number=1, own_mesh=True)
     if count != 1 and worth_retrying(journal):
         yield from _solved_starts(journal, RETRIES, AGAIN)
 

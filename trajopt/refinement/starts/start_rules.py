@@ -30,7 +30,7 @@ from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import is_guessed
 from trajopt.refinement.refined import RefinedUntilVerified
 from trajopt.solution.journal import Journal
-from trajopt.solvers.run import without_checkpoints
+from trajopt.solvers.run import create, without_checkpoints
 from trajopt.solvers.solver import Solver, Status
 from trajopt.splines.node_sets import PATH
 from trajopt.terms import term as terms
@@ -139,6 +139,18 @@ def worth_retrying(journal: Journal) -> bool:
     if isinstance(asked, Phases) or not missed or without_checkpoints(journal.solver) is not journal.solver:
         return False
     return not journal.stopped and asked.dynamics.n * answer.node_times.size <= RETRIED
+
+
+def duration_may_mislead(journal: Journal) -> bool:
+    """True if a solve by default from a guess with a free duration ended without an optimum, or at its limit.
+
+    The limit of iterations counts where it is the default: another is the user's.
+    """
+    asked, status = journal.asked, journal.best.answer.status
+    if isinstance(asked, Phases) or asked.guessed_durations is None or journal.stopped:
+        return False
+    missed = status in MISSED or (status is Status.ITERATION_LIMIT and journal.solver == create())
+    return missed and asked.trajectory.has_free_duration
 
 
 def searching(problem: Asked) -> bool:
