@@ -21,6 +21,7 @@ from benchmarks.published import (
     biology,
     collections,
     descents,
+    examples,
     reactors,
     spacecraft,
     textbook,
@@ -36,6 +37,7 @@ from trajopt.base import errors
 PROBLEMS = (
     *(*textbook.PROBLEMS, *reactors.PROBLEMS, *biology.PROBLEMS, *aircraft.PROBLEMS),
     *(*vehicles.PROBLEMS, *spacecraft.PROBLEMS, *descents.PROBLEMS, *collections.PROBLEMS),
+    *examples.PROBLEMS,
 )
 SECONDS, NEAR = 600.0, 1e-3  # wall seconds, ten times what the longest takes alone
 SMALLEST = ("two phases",)

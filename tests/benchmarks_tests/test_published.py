@@ -12,7 +12,7 @@ AT_FIRST_SIGHT = (
     *("two burns", "hang glider", "tuberculosis", "tumour", "catalyst mixing", "channel", "landing on Mars"),
     *("marine population", "kinetic batch reactor", "plane change in air"),
 )
-SLOW = ("balanced field", "cannonball", "racing car, a lap")  # 6 to 24 processor s each
+SLOW = ("balanced field", "cannonball", "racing car, a lap", "shuttle's cross range")  # 6 to 25 processor s each
 
 
 @long_first("name", AT_FIRST_SIGHT + SLOW, len(AT_FIRST_SIGHT))
