@@ -13,7 +13,7 @@ decides, SLSQP begins with that guess again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,17 +63,26 @@ def trajectory_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tup
 def levels(journal: Journal, coarse: bool | str) -> Policy[None]:
     """The user's own mesh, after coarser ones if asked, each from the answer before.
 
-    After a mesh that fails the next one is the user's own, where the own guess follows what did not converge.
-
     coarse : as `solve` is given `coarse_to_fine`
     """
-    asked, current = journal.asked, None
+    asked = journal.asked
     coarse = coarse_first(asked, journal.solver) if isinstance(coarse, str) else coarse
-    meshes = mesh_levels(asked)[:-1] if coarse else ()
-    for mesh in meshes:
+    yield from through_meshes(journal, asked, mesh_levels(asked) if coarse else (own_mesh(asked),), LEVELS)
+
+
+def through_meshes(
+    journal: Journal, asked: Any, meshes: Sequence[Mesh], policy: str, number: int = 0, run: Run | None = None
+) -> Policy[None]:
+    """A problem or phases on meshes of which the last is the own one, each from the answer before.
+
+    After a mesh that fails the next one is the own one, where the own guess follows what did not converge.
+    """
+    given: Any = {"run": run or Run(), "policy": policy, "number": number}
+    current = None
+    for mesh in meshes[:-1]:
         problem = on_coarse(asked, mesh) if current is None else asked.on(*mesh)
         try:
-            entry = yield Attempt(problem, current, policy=LEVELS)
+            entry = yield Attempt(problem, current, **given)
         except TrajoptError:  # the own mesh may still have a motion
             break
         if current is None or entry.converged:
@@ -81,18 +90,22 @@ def levels(journal: Journal, coarse: bool | str) -> Policy[None]:
         if not entry.converged or journal.stopped:
             break
     if current is not None:
-        entry = yield Attempt(asked, current, policy=LEVELS, own_mesh=True)
+        entry = yield Attempt(asked, current, own_mesh=True, **given)
         if entry.converged:
             return
-    yield Attempt(asked, policy=LEVELS, own_mesh=True)
+    yield Attempt(asked, own_mesh=True, **given)
 
 
 def coarse_first(problem: Asked, solver: Solver) -> bool:
     """True if coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
     if isinstance(problem, Phases) or is_guessed(problem) or without_checkpoints(solver) is not solver:
         return False
-    mesh = problem.trajectory
-    return mesh.has_free_duration and max(arc.basis.span_count for arc in mesh.arcs) > FINE
+    return problem.trajectory.has_free_duration and is_fine(problem)
+
+
+def is_fine(problem: ProblemData) -> bool:
+    """True if an arc has more spans than are solved at once by default where durations are free."""
+    return max(arc.basis.span_count for arc in problem.trajectory.arcs) > FINE
 
 
 def is_guessed(problem: ProblemData) -> bool:

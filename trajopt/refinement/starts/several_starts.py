@@ -21,7 +21,15 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.phases import Asked, Phases
-from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh
+from trajopt.refinement.mesh_levels import (
+    FINE,
+    Mesh,
+    is_fine,
+    mesh_levels,
+    on_coarse,
+    own_mesh,
+    through_meshes,
+)
 from trajopt.refinement.starts.guess_search import (
     Guess,
     guessed_curves,
@@ -91,9 +99,9 @@ def retries(journal: Journal, count: int | str) -> Policy[None]:
     if count != 1 and duration_may_mislead(journal):
         other = on_coarse(journal.asked, own_mesh(journal.asked))
         other.guessed_durations = None
-        run = Run(max_iterations=MOST_ITERATIONS)
+        meshes = mesh_levels(other) if is_fine(other) else (own_mesh(other),)
         with suppress(TrajoptError):  # at a duration at which a term is not finite, for instance
-            yield Attempt(other, run=run, policy=AGAIN, number=1, own_mesh=True)
+            yield from through_meshes(journal, other, meshes, AGAIN, 1, Run(max_iterations=MOST_ITERATIONS))
     if count != 1 and worth_retrying(journal):
         yield from _solved_starts(journal, RETRIES, AGAIN)
 
