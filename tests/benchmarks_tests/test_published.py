@@ -12,7 +12,8 @@ AT_FIRST_SIGHT = (
     *("two burns", "hang glider", "tuberculosis", "tumour", "catalyst mixing", "channel", "landing on Mars"),
     *("marine population", "kinetic batch reactor", "plane change in air"),
 )
-SLOW = ("balanced field", "cannonball", "racing car, a lap", "shuttle's cross range")  # 6 to 25 processor s each
+#: 6 to 25 processor s each.
+SLOW = ("balanced field", "cannonball", "racing car, a lap", "shuttle's cross range")
 
 
 @long_first("name", AT_FIRST_SIGHT + SLOW, len(AT_FIRST_SIGHT))
