@@ -45,7 +45,7 @@ def test_a_name_with_an_escape_code_is_spelled_out_by_what_a_solution_prints():
     problem.name = CLEARING
     solution = trajopt.solve(problem)
     report, summary = solution.verify(), problem.summary()
-    for each in (solution, report, problem, summary):
+    for each in (solution, report.table, problem, summary):
         assert SPELLED in str(each) and "\x1b" not in str(each) + repr(each)
     assert trajopt.plot.torques(solution)._suptitle.get_text().startswith(SPELLED)
 

@@ -80,7 +80,7 @@ def test_solve_writes_solution_and_summary_and_ends_with_zero(solved):
 
 def test_the_report_goes_to_standard_output_and_progress_to_standard_error(solved):
     _, outcome = solved
-    assert "forward simulation" in outcome.stdout and "iteration" in outcome.stderr
+    assert "largest excess over limits" in outcome.stdout and "iteration" in outcome.stderr
     assert "objective  " not in outcome.stdout
 
 

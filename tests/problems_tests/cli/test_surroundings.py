@@ -41,7 +41,8 @@ def test_escape_codes_of_a_file_do_not_reach_the_terminal(command, saved, tmp_pa
     header = json.loads(str(arrays["header"]))
     arrays["header"] = np.array(json.dumps(header | {"name": CLEARING}))
     np.savez(tmp_path / "solution.npz", **arrays)
-    answer = CliRunner().invoke(main, [command, str(tmp_path / "solution.npz")])
+    verbose = ["--verbose"] if command == "verify" else []
+    answer = CliRunner().invoke(main, [command, str(tmp_path / "solution.npz"), *verbose])
     assert answer.exit_code == 0, answer.output
     assert "\x1b" not in answer.output
     assert SPELLED in answer.output or command == "plot"

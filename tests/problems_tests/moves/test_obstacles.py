@@ -100,7 +100,7 @@ def test_bounds_hold_on_every_span(clearances, motion):
     from trajopt.splines.polynomial_bounds import pieces_of_group
 
     spans, error, _ = pieces_of_group(motion.curve, 0, 1)
-    proof = _Proof(clearances, motion.curve)
+    proof = _Proof(clearances, motion.curve, 0.0)
     bound, _, _ = proof.bounds(spans, float(error.max()))
     for start, end, low in zip(spans.start, spans.end, bound, strict=True):
         inside = clearances.distances(motion.q(np.linspace(start, end, 200)))
