@@ -105,12 +105,12 @@ class HandOver(FollowedCurve):
     def _bounds_on(self, grid: Array) -> Bounds:
         """The narrowest limits met on each part of a grid, (parts or 1, 1, n)."""
         t = grid * (self.source.duration / self.duration)
-        every = [self.source.bounds_at(at) for at in (t[:-1], 0.5 * (t[:-1] + t[1:]), t[1:])]
-        found = {}
-        for name in every[0]:
-            lower, upper = zip(*(bounds[name] for bounds in every), strict=True)
-            narrowest = np.max(lower, axis=0), np.min(upper, axis=0)
-            found[name] = np.atleast_2d(narrowest[0])[:, None], np.atleast_2d(narrowest[1])[:, None]
+        every = np.union1d(t, self.source.borders)
+        first, found = np.searchsorted(every, t[:-1]), {}
+        for name, (lower, upper) in self.source.bounds_at(0.5 * (every[:-1] + every[1:])).items():
+            if lower.ndim > 1:  # else the same everywhere
+                lower, upper = np.maximum.reduceat(lower, first), np.minimum.reduceat(upper, first)
+            found[name] = np.atleast_2d(lower)[:, None], np.atleast_2d(upper)[:, None]
         return found
 
     def sample(self, rate: float) -> Samples:

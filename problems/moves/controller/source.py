@@ -57,6 +57,7 @@ class MotionSource:
     times : (m,) s, first 0 and last the duration, points where derivatives may jump
     bounds_at : times (...,) -> "position", "speed", "acceleration", "jerk", "torque" -> lower, upper (n,) or
         (..., n), of what is limited
+    borders : (k,) s, first 0 and last the duration, between which `bounds_at` is constant
     torque : (t, q, v, a) -> those of the motors with what is carried at times t, (k, n)
     """
 
@@ -66,6 +67,7 @@ class MotionSource:
     v: Curve
     a: Curve
     bounds_at: Callable[[Array], Bounds]
+    borders: Array
     torque: Callable[[Array, Array, Array, Array], Array]
 
     @property
@@ -126,6 +128,7 @@ class MotionSource:
             v=lambda t: (q(t) - q(t - width)) / width,
             a=lambda t: (v(t) - v(t - width)) / width,
             bounds_at=lambda t: self.bounds_at(np.clip(t - 0.5 * width, 0.0, self.duration)),
+            borders=np.array([0.0, *self.borders[1:-1] + 0.5 * width, self.duration + width]),
             torque=lambda t, *state: self.torque(np.clip(t - 0.5 * width, 0.0, self.duration), *state),
         )
 
@@ -143,13 +146,15 @@ def source_of(motion: Any) -> MotionSource:
         )
     model, own = motion.model, motion.model.limits
     limits_at = getattr(motion, "limits_at", lambda _: motion.limits)
+    times = np.asarray(motion.breakpoints)
     return MotionSource(
         model,
-        np.asarray(motion.breakpoints),
+        times,
         motion.q,
         motion.v,
         motion.a,
         lambda t: limits_at(t).by_name((own.q_lower, own.q_upper)),
+        times if motion.limits.stretches else times[[0, -1]],
         getattr(motion, "torque_of", lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a)),
     )
 
@@ -173,12 +178,14 @@ def _of_solution(solution: SolutionData) -> MotionSource:
     bounds = {quantity: bounds_of(problem, quantity, n) for quantity in ("q", "v", "a", "jerk", "tau")}
     speed, acceleration, jerk = (np.minimum(-bounds[k][0], bounds[k][1]) for k in ("v", "a", "jerk"))
     limits = MotionLimits(speed, acceleration, *bounds["tau"], jerk).by_name(bounds["q"])
+    times = np.unique(np.concatenate([[0.0], solution.knot_times, [solution.duration]]))
     return MotionSource(
         robot,
-        np.unique(np.concatenate([[0.0], solution.knot_times, [solution.duration]])),
+        times,
         solution.q,
         solution.v,
         solution.a,
         lambda _: limits,
+        times[[0, -1]],
         lambda _, q, v, a: rnea(robot, q, v, a),
     )

@@ -147,10 +147,33 @@ def test_points_of_a_controller_keep_the_slow_stretch(slow_end):
     assert everywhere.certificate["speed"].excess == pytest.approx(1.0, abs=1e-3)
 
 
+def test_points_of_a_controller_see_a_stretch_that_is_passed_between_them(slow_end):
+    """A stretch of a thousandth of the way, passed at twice its limit within a part of a segment."""
+    speeds = over_segments([1.0, 0.5, 1.0], shares=[0.3003, 0.3013])
+    limits = limits_of(slow_end.model, speeds, 2.0, None, 20.0, slow_end.path.waypoints)
+    t = np.linspace(0.0, slow_end.duration, 20001)
+    borders = [0.0, *np.interp(limits.borders[1:-1], slow_end.s(t), t), slow_end.duration]
+    points = moves.hand_over(slow_end)
+
+    def bounds_at(t):
+        return limits.at(slow_end.s(t)).by_name(slow_end.positions)
+
+    short = replace(points, source=replace(points.source, bounds_at=bounds_at, borders=np.array(borders)))
+    line = short.certificate["speed"]
+    assert line.excess == pytest.approx(1.0, abs=0.01)
+    assert points.q(line.time)[0] == pytest.approx(0.6006, abs=0.05)
+
+
 def test_a_start_faster_than_its_stretch_is_refused():
     slow = over_segments([0.5, 1.0])
     with pytest.raises(errors.InfeasibleBoundsError, match=r"begins with start_velocity: 0\.5 of it"):
         moves.retime(carriage(), LINE, velocity=slow, acceleration=2.0, start_velocity=[1.0])
+
+
+def test_a_border_at_an_end_is_none():
+    speeds = over_segments([1.0, 0.5, 1.0], shares=[1e-12, 1.0 - 1e-12])
+    limits = limits_of(carriage(), speeds, None, None, places=np.array([0.0, 2.0]))
+    assert len(limits.stretches) == 1 and limits.velocity == 0.5
 
 
 BAD = [
