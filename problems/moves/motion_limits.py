@@ -167,8 +167,9 @@ def limits_of(
         raise OptionError(f"{next(iter(varied))} is given over segments: give a limit of the whole motion")
     borders = {name: each.borders(name, places) for name, each in varied.items()}
     inner = np.unique(np.concatenate(list(borders.values())))
-    apart = np.diff(inner, prepend=-np.inf) > AGREEMENT * (places[-1] - places[0])
-    inner = inner[apart]  # those of two kinds that differ by rounding are one
+    least = AGREEMENT * (places[-1] - places[0])
+    apart = (np.diff(inner, prepend=places[0]) > least) & (places[-1] - inner > least)
+    inner = inner[apart]  # borders that differ by rounding are one, and none is at an end
     ends = np.concatenate([places[:1], inner, places[-1:]])
     stretches = []
     for middle in 0.5 * (ends[1:] + ends[:-1]):
