@@ -89,8 +89,14 @@ class MotionLimits:
 
     @property
     def has_torque(self) -> bool:
-        """True if the torque of any joint is limited."""
-        return bool(np.any(np.isfinite([self.torque_lower, self.torque_upper])))
+        """True if the torque of any joint is limited anywhere."""
+        every = [(each.torque_lower, each.torque_upper) for each in self.parts]
+        return bool(np.any(np.isfinite(every)))
+
+    @property
+    def parts(self) -> tuple[MotionLimits, ...]:
+        """The stretches; these limits alone where they are the same everywhere."""
+        return self.stretches or (self,)
 
     @property
     def arrays(self) -> tuple[Array, ...]:

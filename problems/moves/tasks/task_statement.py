@@ -106,7 +106,7 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
 
 def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: float | None) -> Values:
     """Limits that are not the robot's own; where they change along the way, one on the way to each goal."""
-    every, unlimited = limits.stretches or (limits,), np.full(model.n, np.inf)
+    every, unlimited = limits.parts, np.full(model.n, np.inf)
     own = {"velocity": model.limits.velocity, "acceleration": unlimited, "jerk": unlimited}
     kinds = {name: [getattr(each, name) for each in every] for name in own}
     if not model.has_no_mass:

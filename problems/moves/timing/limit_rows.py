@@ -39,7 +39,7 @@ class LimitRows:
     def on(self, knots: Array, margins: Mapping[str, Array]) -> SpeedBounds:
         """At `PARTS` of the spans between knots, narrower by margins (spans, n) relative to the limits."""
         p = self.along.derivatives(knots[:-1] + PARTS[:, None] * np.diff(knots))
-        limits = self.limits.at(self.along.s(0.5 * (knots[1:] + knots[:-1])))
+        limits = self._limits_on(knots)
         zero, inside = np.zeros_like(p[0]), {name: 1.0 - margins.get(name, 0.0) - SHARP for name in KINDS}
         v = inside["speed"] ** 2 * limits.velocity**2
         a, jerk = inside["acceleration"] * limits.acceleration, inside["jerk"] * limits.jerk
@@ -53,6 +53,10 @@ class LimitRows:
         count = sum(bound.shape[-1] for _, bound, _ in jerks)
         is_jerk = np.arange(bounds.shape[-1]) >= bounds.shape[-1] - count
         return SpeedBounds(PARTS, factors, bounds, friction, is_jerk)
+
+    def _limits_on(self, knots: Array) -> MotionLimits:
+        """The limits of every span."""
+        return self.limits.at(self.along.s(0.5 * (knots[1:] + knots[:-1])))
 
     def _torques(self, p: Sequence[Array], zero: Array, margin: Any, ends: tuple[Array, Array]) -> list[Rows]:
         """A x' / 2 + B x + C and viscous friction, with limits `ends` that are narrower by Coulomb friction.
@@ -79,7 +83,7 @@ class LimitRows:
         x : (3, parts, spans), x and its derivatives; multipliers : as the bounds of `on`
         """
         w = knots[:-1] + PARTS[:, None] * np.diff(knots)
-        p, of = self.along.derivatives(w), self._by_joint(multipliers)
+        p, of = self.along.derivatives(w), self._by_joint(multipliers, self._limits_on(knots))
         x, slope, bend = x[..., None]
         root = np.sqrt(x)
         by = [
@@ -113,20 +117,20 @@ class LimitRows:
         )
         return [q + stiffness * of, v + viscous_friction(self.model) * of, a]
 
-    def _by_joint(self, multipliers: Array) -> dict[str, Array]:
+    def _by_joint(self, multipliers: Array, limits: MotionLimits) -> dict[str, Array]:
         """Multipliers of upper limits minus lower ones, zero for joints without: kind -> (..., n)."""
-        limits, place = self.limits, 0
-        ends = friction_free(self.model, limits)
+        lower, upper = friction_free(self.model, limits)
         sides = {
-            "speed": (np.isfinite(limits.velocity), np.zeros(self.model.n, bool)),
-            "acceleration": (np.isfinite(limits.acceleration),) * 2,
-            "torque": (np.isfinite(ends[1]), np.isfinite(ends[0])),
-            "jerk": (np.isfinite(limits.jerk),) * 2,
+            "speed": (limits.velocity, -np.inf),
+            "acceleration": (limits.acceleration,) * 2,
+            "torque": (upper, lower),
+            "jerk": (limits.jerk,) * 2,
         }
+        place = 0
         found = {kind: np.zeros((*multipliers.shape[:-1], self.model.n)) for kind in KINDS}
         for kind in KINDS:
-            for sign, kept in zip((1.0, -1.0), sides[kind], strict=True):
-                kept = np.broadcast_to(kept, (self.model.n,))
+            for sign, limit in zip((1.0, -1.0), sides[kind], strict=True):
+                kept = _is_limited(np.broadcast_to(limit, (*multipliers.shape[:-1], self.model.n)))
                 found[kind][..., kept] += sign * multipliers[..., place : place + kept.sum()]
                 place += int(kept.sum())
         return found
@@ -149,9 +153,14 @@ def _sides(factors: Sequence[Array], lower: Any, upper: Any, friction: Array) ->
     found = []
     for sign, limit in ((1.0, upper), (-1.0, lower)):
         bound = np.broadcast_to(sign * limit, friction.shape)
-        kept = np.any(np.isfinite(bound), axis=(0, 1))
+        kept = _is_limited(bound)
         found.append((sign * np.stack(factors)[..., kept], bound[..., kept], sign * friction[..., kept]))
     return found
+
+
+def _is_limited(bound: Array) -> Array:
+    """Mask (n,) of the joints with a finite bound (parts, spans, n) anywhere."""
+    return np.any(np.isfinite(bound), axis=(0, 1))
 
 
 def _joined(parts: Sequence[Array]) -> Array:

@@ -153,17 +153,18 @@ class SmoothMotion(PathMotion):
     def certified(self) -> SmoothMotion:
         """The same motion with its certificate."""
         models = PathModels(self.model, self.along, self.speed)
-        pieces, kinds = models.pieces, set(self.limits.by_name(self.positions))
-        kinds -= set() if models.has_torques else {"torque"}
+        pieces = models.pieces
         lines: dict[str, list[LimitLine]] = {}
         for here, limits in self._stretches():
-            bounds = {name: ends for name, ends in self.bounds(limits).items() if name in kinds}
+            bounds = self.bounds(limits)
+            if not models.has_torques:
+                bounds.pop("torque", None)
             asked = {name: self._asked(name, *ends) for name, ends in bounds.items()}
             every = [each for kind in asked.values() for each in kind]
             find_suprema(pieces.chosen(here), models.of(list(bounds)), every)
             for name, ends in bounds.items():
                 lines.setdefault(name, []).append(self._proved(name, asked[name], limit_size(*ends)))
-        if "torque" in self.limits.by_name(self.positions).keys() - kinds:
+        if self.limits.has_torque and not models.has_torques:
             sampled = self.sampled_limits(self.sample_times(SAMPLES))
             lines |= {line.name: [line] for line in sampled if line.name == "torque"}
         return replace(self, certificate=MotionCertificate(tuple(map(largest, lines.values()))))
@@ -172,7 +173,7 @@ class SmoothMotion(PathMotion):
         """The spans of every stretch with limits of its own, and these."""
         knots, borders = self.speed.knots, self.limits.borders[1:-1]
         at = np.searchsorted(borders, self.along.s(0.5 * (knots[1:] + knots[:-1])))
-        for number, limits in enumerate(self.limits.stretches or (self.limits,)):
+        for number, limits in enumerate(self.limits.parts):
             yield np.flatnonzero(at == number), limits
 
     def _proved(self, name: str, suprema: list[Supremum], size: Array) -> LimitLine:

@@ -40,6 +40,7 @@ def test_a_line_with_two_limits_of_speed_takes_the_time_of_its_phases(waypoints,
         dict(acceleration=over_segments([1.0, 4.0])),
         dict(torque=over_segments([MASS, 4.0 * MASS])),
         dict(torque=over_segments([[[-MASS, MASS]], 4.0 * MASS]), acceleration=over_segments([9.0, np.inf])),
+        dict(torque=over_segments([np.inf, 4.0 * MASS]), acceleration=over_segments([1.0, np.inf])),
     ],
 )
 def test_each_segment_has_its_own_acceleration(limits):
@@ -94,10 +95,11 @@ def slow_end():
     return moves.retime(carriage(), LINE, velocity=over_segments([1.0, 0.5]), acceleration=2.0, jerk=20.0)
 
 
-def test_a_proof_sees_what_exceeds_the_limit_of_its_own_stretch(slow_end):
-    """The last half at twice its limit, which is proved, and where."""
-    first, last = slow_end.limits.stretches
-    limits = replace(slow_end.limits, stretches=(first, replace(last, velocity=0.5 * last.velocity)))
+@every("first", [1.0, np.inf])
+def test_a_proof_sees_what_exceeds_the_limit_of_its_own_stretch(slow_end, first):
+    """The last half at twice its limit, which is proved, and where; the first has one, or none."""
+    speeds = over_segments([first, 0.25])
+    limits = limits_of(slow_end.model, speeds, 2.0, None, 20.0, slow_end.path.waypoints)
     line = replace(slow_end, limits=limits).certified().certificate["speed"]
     assert line.evidence == "proved" and line.excess == pytest.approx(1.0, abs=1e-3)
     assert slow_end.q(line.time)[0] >= 1.0 - 1e-6

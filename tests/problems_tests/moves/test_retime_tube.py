@@ -34,18 +34,26 @@ BENT = [[0.0, 0.0], [0.4 * REACH, 1.5], [REACH, 0.0]]
 
 
 def search(model, waypoints, tube=0.1, **given):
-    limits = limits_of(model, None, given.get("acceleration"), given.get("torque"), given.get("jerk"))
     path = path_of(model, waypoints, smooth=True)
+    kinds = (given.get(kind) for kind in ("velocity", "acceleration", "torque", "jerk"))
+    limits = limits_of(model, *kinds, path.waypoints)
     return TubeSearch(model, path, limits, np.full(model.n, tube))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("jerk", [None, 500.0])
-def test_the_slope_of_the_least_time_is_that_of_differences(jerk, monkeypatch):
+@pytest.mark.parametrize(
+    ("velocity", "jerk"), [(None, None), (moves.over_segments([np.inf, 1.5] * 2), 500.0)]
+)
+def test_the_slope_of_the_least_time_is_that_of_differences(velocity, jerk, monkeypatch):
     monkeypatch.setattr(tube_search, "GAP", 1e-9)
     model = ur5()
     own = search(
-        model, random_waypoints(1, 6), acceleration=15.0, torque=0.4 * model.limits.torque_upper, jerk=jerk
+        model,
+        random_waypoints(1, 5),
+        velocity=velocity,
+        acceleration=15.0,
+        torque=0.4 * model.limits.torque_upper,
+        jerk=jerk,
     )
     rng = np.random.default_rng(0)
     at, direction = 0.2 * rng.uniform(-1.0, 1.0, own.unit.size), rng.normal(size=own.unit.size)
