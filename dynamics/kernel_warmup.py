@@ -91,18 +91,22 @@ def beside_first_solve() -> AbstractContextManager[None]:
 
 @contextmanager
 def _second_process(names: Iterable[str]) -> Iterator[None]:
-    """These steps, in this order, in a process that ends, wherever it is, with the block."""
-    if not sys.executable:  # Python runs inside another program
-        yield
-        return
+    """These steps, in this order, in a process that ends, wherever it is, with the block.
+
+    Where none can be begun, or Python runs inside another program, the block goes on alone.
+    """
     code = f"from dynamics.kernel_warmup import _steps\nfor name in {list(names)}: _steps()[name]()"
-    command, none = [sys.executable, "-c", code], subprocess.DEVNULL
-    other = subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
+    command, none = [sys.executable, "-P", "-c", code], subprocess.DEVNULL  # not of the user's folder
+    try:
+        other = subprocess.Popen(command, stdin=none, stdout=none, stderr=none) if sys.executable else None
+    except OSError:
+        other = None
     try:
         yield
     finally:
-        other.terminate()
-        other.wait()
+        if other is not None:
+            other.terminate()
+            other.wait()
 
 
 def _kept() -> set[str]:

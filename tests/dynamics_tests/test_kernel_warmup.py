@@ -15,7 +15,9 @@ from dynamics.kernel_warmup import Warmup
 from dynamics.kernels import compile as compiling
 from dynamics.kernels.code_cache import KernelCache
 from dynamics.kernels.kernel_key import kernel_key
+from problems import catalogue
 from problems.cli.command_line import main
+from problems.cli.commands.solve import compiling_beside
 from problems.moves import speed_profile
 
 
@@ -66,6 +68,24 @@ def test_a_solve_has_a_second_process_only_where_no_kernel_is_kept(monkeypatch, 
     kernel_warmup.beside_first_solve()
     assert begun == begun_with
     assert set(kernel_warmup.LAST) < set(kernel_warmup._steps())
+
+
+@pytest.mark.parametrize(("name", "count"), [("six_axis_arm", 1), ("brachistochrone", 0)])
+def test_only_a_solve_of_a_robot_asks_for_a_second_process(monkeypatch, name, count):
+    begun = []
+    monkeypatch.setattr(kernel_warmup, "beside_first_solve", lambda: begun.append(name))
+    compiling_beside(catalogue.build(name, {}))
+    assert len(begun) == count
+
+
+def test_a_solve_goes_on_where_no_process_can_be_begun(monkeypatch):
+    def refused(*arguments, **options):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(kernel_warmup.subprocess, "Popen", refused)
+    with kernel_warmup._second_process(kernel_warmup.LAST):
+        solved = True
+    assert solved
 
 
 @pytest.mark.long
