@@ -89,11 +89,11 @@ class Motion(ABC):
         curves |= {"jerk": self.jerk, "torque": self.tau}
         return [
             worst_line(name, self.joint_names, relative_excess(curves[name](t), *ends), t)
-            for name, ends in self.limits_at(t).by_name(self.positions).items()
+            for name, ends in self.limits_at(t).by_name(self.position_limits).items()
         ]
 
     @property
-    def positions(self) -> tuple[Array, Array]:
+    def position_limits(self) -> tuple[Array, Array]:
         """Lower and upper limits of the joints, (n,) rad or m."""
         return self.model.limits.q_lower, self.model.limits.q_upper
 

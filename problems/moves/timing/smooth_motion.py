@@ -80,7 +80,7 @@ class SmoothMotion(PathMotion):
 
     def bounds(self, limits: MotionLimits) -> dict[str, tuple[Array, Array]]:
         """Lower and upper limits of every kind that has one, those of torque without Coulomb friction."""
-        found = limits.by_name(self.positions)
+        found = limits.by_name(self.position_limits)
         return found | ({"torque": friction_free(self.model, limits)} if "torque" in found else {})
 
     def slower(self, factor: float) -> SmoothMotion:

@@ -144,7 +144,7 @@ def test_points_of_a_controller_keep_the_slow_stretch(slow_end):
     assert points.converged
     t = np.linspace(0.0, points.duration, 2001)
     assert np.abs(points.v(t[points.q(t)[:, 0] > 1.01])).max() <= 0.5 * (1.0 + 1e-5)
-    slower = slow_end.limits.stretches[1].by_name(slow_end.positions)
+    slower = slow_end.limits.stretches[1].by_name(slow_end.position_limits)
     everywhere = replace(points, source=replace(points.source, bounds_at=lambda t: slower))
     assert everywhere.certificate["speed"].excess == pytest.approx(1.0, abs=1e-3)
 
@@ -158,7 +158,7 @@ def test_points_of_a_controller_see_a_stretch_that_is_passed_between_them(slow_e
     points = moves.hand_over(slow_end)
 
     def bounds_at(t):
-        return limits.at(slow_end.s(t)).by_name(slow_end.positions)
+        return limits.at(slow_end.s(t)).by_name(slow_end.position_limits)
 
     short = replace(points, source=replace(points.source, bounds_at=bounds_at, borders=np.array(borders)))
     line = short.certificate["speed"]
