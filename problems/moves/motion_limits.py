@@ -55,7 +55,8 @@ def over_segments(values: Sequence[ArrayLike], shares: ArrayLike | None = None) 
     Where the limit changes, speeds and, with a limit of jerk, accelerations keep both sides.
     Raises ShapeError or OptionError for no values, or shares that do not fit them.
     """
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or len(values) < 1:
+    is_list = isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.ndim > 0)
+    if isinstance(values, str) or not is_list or len(values) < 1:
         raise OptionError(f"values are {short_repr(values)}: give a list of limits, one per segment")
     if any(isinstance(value, OverSegments) for value in values):
         raise OptionError("a value of over_segments is given over segments itself: give one list")

@@ -180,6 +180,7 @@ def test_a_border_at_an_end_is_none():
 
 BAD = [
     (lambda: over_segments(1.0), errors.OptionError, "values are 1.0: give a list"),
+    (lambda: over_segments(np.array(1.0)), errors.OptionError, "give a list of limits"),
     (lambda: over_segments([]), errors.OptionError, r"values are \[\]"),
     (lambda: over_segments([over_segments([1.0])]), errors.OptionError, "given over segments itself"),
     (lambda: over_segments([1.0, 2.0], [0.2, 0.4]), errors.ShapeError, r"have shape \(2,\): give \(1,\)"),
