@@ -25,7 +25,6 @@ Law = Literal["bhargava", "umberger"]
 DENSITY = 1059.7  # kg/m^3
 SPECIFIC_TENSION = 0.25e6  # Pa
 LEAST_HEAT = 1.0  # W/kg
-BASAL = 1.2  # W per kg of body mass, of a person who does nothing
 ACTIVATION, MAINTENANCE = (40.0, 133.0), (74.0, 111.0)  # W/kg, of slow and of fast fibres
 MAINTENANCE_OF_LENGTH = ((0.5, 1.0, 1.5), (0.5, 1.0, 0.0))  # optimal lengths, share
 SHORTENING = 0.25  # heat of shortening, of force times speed

@@ -104,10 +104,10 @@ def joint_force(
     at, moments, known = names.index(joint), motion.moments, motion.block.motion
     alone = _reactions(model, moments, forces, np.zeros_like(known.length))[:, at, 3:]
     outer = _outer_links(model, str(model.joints[at].child.link))
-    pulls = -muscles_in(model).paths.pulls(moments.q, outer)
+    pulls = muscles_in(model).paths.pulls(moments.q, outer)
     pulls[:, np.abs(pulls).max(axis=(0, 2)) < LEAST_PULL] = 0.0
     weight = _weight(model)
-    along = PathMotion(known.time, known.length, known.speed, -pulls / weight, alone / weight)
+    along = PathMotion(known.time, known.length, known.speed, pulls / weight, alone / weight)
     block = MotionBlock(motion.fibres, motion.tendon, along)
     return trajopt.block_term(block, output=MISSING, name=f"contact force in {joint}", unit="body weights")
 

@@ -181,7 +181,7 @@ def solve_muscles(motion: GivenMotion, tol: float = TOLERANCE) -> MuscleUse:
     """The muscles of a motion with the least cost.
 
     One solve on the mesh as it is, as a coarse one knows nothing better; compliant tendons start from the
-    answer of rigid ones. For other solvers, and after adding terms of your own to `motion.problem`, call
+    answer of rigid ones. Terms that were added to `motion.problem` count. For other solvers call
     `trajopt.solve` and `muscle_use`.
     """
     problem = motion.problem
