@@ -13,15 +13,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
 import dynamics
 import trajopt
+from dynamics.muscles.path_polynomials import PathSurrogate
 from problems.human.measured.external_loads import MeasuredForce, read_external_loads
 from problems.human.measured.inverse_dynamics import JointMoments, joint_moments
 from problems.human.motions.motion_file import read_motion
@@ -59,13 +60,14 @@ def show(label: str, objective: float, iterations: int, seconds: float) -> None:
     print(f"{label:<45} {objective:10.6f} {iterations:5d} {seconds:8.2f} s", flush=True)
 
 
+@dataclass(frozen=True, eq=False)
 class Walk:
     """The model, its joint moments along the walk, its function-based paths, and the forces of the ground."""
 
-    def __init__(
-        self, model: dynamics.OsimModel, moments: JointMoments, paths: Any, forces: tuple[MeasuredForce, ...]
-    ) -> None:
-        self.model, self.moments, self.paths, self.forces = model, moments, paths, forces
+    model: dynamics.OsimModel
+    moments: JointMoments
+    paths: PathSurrogate
+    forces: tuple[MeasuredForce, ...]
 
     def posed(self, tendon: Tendon = "rigid", intervals: int = INTERVALS) -> GivenMotion:
         """The problem of Moco's example."""
