@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamics.arguments import list_names
 from dynamics.errors import OsimError, UrdfError
-from dynamics.formats.opensim.elements import name_of, number_of, numbers_of, text_of
+from dynamics.formats.opensim.elements import coordinate_named, name_of, number_of, numbers_of, text_of
 from dynamics.formats.xml_source import xml_root
 from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
 
@@ -55,12 +55,10 @@ def _polynomial(
     element: Element, where: str, joint_names: Sequence[str]
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Places of its coordinates in q, exponents and coefficients of one path."""
-    given = [path.rpartition("/")[2] for path in text_of(element, "coordinate_paths", what=where).split()]
-    missing = [name for name in given if name not in joint_names]
-    if missing or not given:
-        raise OsimError(
-            f"{where} follows {list_names(missing or given)}; coordinates are {list_names(joint_names)}"
-        )
+    paths = text_of(element, "coordinate_paths", what=where).split()
+    given = [coordinate_named(path, joint_names, f"{where} follows") for path in paths]
+    if not given:
+        raise OsimError(f"{where} follows no coordinate: there are {list_names(joint_names)}")
     if len(set(given)) < len(given):
         raise OsimError(f"{where} follows {list_names(given)}: name every coordinate once")
     holder = element.find("length_function")

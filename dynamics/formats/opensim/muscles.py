@@ -15,6 +15,7 @@ from dynamics.errors import MuscleError, OsimError
 from dynamics.formats.opensim.elements import (
     OffsetFrame,
     body_and_pose,
+    coordinate_named,
     flag_of,
     name_of,
     number_of,
@@ -99,11 +100,8 @@ class OnRobot:
         place = self.places[name]
         return body, place.body, place.pose.then(pose)
 
-    def value(self, name: str, where: str) -> tuple[str | None, JointFunction]:
+    def value(self, name: str) -> tuple[str | None, JointFunction]:
         """The robot's coordinate that one of the file follows, None where it is constant, and how."""
-        if name not in self.coordinates:
-            names = list_names(self.coordinates)
-            raise OsimError(f"{where} names '{name}', which is no coordinate: there are {names}")
         source, function = name, IDENTITY_FUNCTION
         if name not in self.couplings:
             own = self.names.coordinates.get(name, OwnCoordinate(name))
@@ -190,8 +188,8 @@ def _point(element: Element, where: str, on: OnRobot) -> tuple[PathPoint | None,
     position = pose.position + pose.rotation @ local
     if element.tag == "PathPoint":
         return PathPoint(link, position), body
-    name = _socket(element, "coordinate", ("coordinate", "coordinates"), where).rpartition("/")[2]
-    source, function = on.value(name, where)
+    path = _socket(element, "coordinate", ("coordinate", "coordinates"), where)
+    source, function = on.value(coordinate_named(path, on.coordinates, f"{where} names"))
     lower, upper = sorted(numbers_of(text_of(element, "range", "0 0"), f"{where}: range", 2).tolist())
     if source is None:
         inside = lower <= float(function(np.zeros(1))[0]) <= upper
@@ -206,15 +204,13 @@ def _moving_point(element: Element, where: str, link: str | None, pose: Pose, on
         if holder is None or not has_function(holder):
             continue
         function = function_below(holder, f"{where}: {letter}_location")
-        name = _socket(element, f"{letter}_coordinate", (f"{letter}_coordinate",), where, "")
-        name, direction = name.rpartition("/")[2], pose.rotation[:, axis]
-        source = None
-        if name and not _is_constant(function):
-            ends = on.coordinates.get(name)
-            source, inner = on.value(name, where)
-            if ends is not None:
-                inner = _kept_between(ends.lower, ends.upper).of(inner)
-            function = function.of(inner)
+        path = _socket(element, f"{letter}_coordinate", (f"{letter}_coordinate",), where, "")
+        source, direction = None, pose.rotation[:, axis]
+        if path and not _is_constant(function):
+            name = coordinate_named(path, on.coordinates, f"{where} names")
+            source, inner = on.value(name)
+            ends = on.coordinates[name]
+            function = function.of(_kept_between(ends.lower, ends.upper).of(inner))
         if source is None:
             position = position + float(function(np.zeros(1))[0]) * direction
         else:

@@ -44,10 +44,12 @@ def surface(kind="WrapCylinder", radius=0.03):
 <translation>0 -0.05 0</translation><quadrant>+x</quadrant></{kind}></objects></WrapObjectSet>"""
 
 
-def loaded(muscles, surfaces=""):
-    """A pendulum on ground with these muscles; surfaces stand on it."""
+def loaded(muscles, surfaces="", pendulums=1):
+    """A pendulum on ground with these muscles; surfaces stand on it. Further ones turn by an `a`, too."""
     on_x = body("x").replace("</Body>", f"{surfaces}</Body>")
-    text = osim_text([on_x], [joint("PinJoint", "pin", "ground", "x", ["a"])], forces=muscles)
+    bodies, joints = [on_x, body("y")], [joint("PinJoint", "pin", "ground", "x", ["a"])]
+    joints.append(joint("PinJoint", "bar", "ground", "y", ["a"]))
+    text = osim_text(bodies[:pendulums], joints[:pendulums], forces=muscles)
     return dynamics.load_osim(text, muscles=True)
 
 
@@ -61,10 +63,11 @@ def test_points_and_numbers_are_those_of_the_file():
         assert getattr(found.muscles, name) == pytest.approx([value])
 
 
-def test_conditional_and_moving_points_follow_their_coordinate():
-    found = loaded(muscle([FROM, VIA, MOVING]))
+@pytest.mark.parametrize("others", [[], [0.6]], ids=["own name", "shared name"])
+def test_conditional_and_moving_points_follow_their_coordinate(others):
+    found = loaded(muscle([FROM, VIA, MOVING]), pendulums=1 + len(others))
     assert found.muscles is not None
-    inside, outside = found.muscles.paths.lengths([[0.0], [0.6]])[:, 0]
+    inside, outside = found.muscles.paths.lengths([[0.0, *others], [0.6, *others]])[:, 0]
     via = np.hypot(0.1, 0.05) + np.hypot(0.03, 0.05)  # the spline is 0.03 m at zero
     assert inside == pytest.approx(via, abs=1e-14)
     turn = np.array([np.cos(0.6), np.sin(0.6)])
@@ -106,7 +109,7 @@ REFUSED = {
     ),
     "body": (muscle([FROM, point("0 0 0", "/bodyset/y")]), "", "muscle 'm', point 2 is on 'y'"),
     "point": (muscle([FROM, TO.replace("PathPoint", "Knot")]), "", "muscle 'm', point 2 is a Knot"),
-    "coordinate": (muscle([FROM, VIA.replace("pin/a", "pin/b"), TO]), "", "point 2 names 'b'"),
+    "coordinate": (muscle([FROM, VIA.replace("pin/a", "pin/b"), TO]), "", "point 2 names .*/pin/b'"),
     "socket": (muscle([FROM, "<PathPoint name='p'/>"]), "", "has no <socket_parent_frame>"),
     "number": (
         muscle([FROM, TO]).replace("tendon_slack_length", "tendon"), "", "has no <tendon_slack_length>"
@@ -128,9 +131,10 @@ POLYNOMIALS = """<OpenSimDocument><Set><objects><FunctionBasedPath name="/forces
 </FunctionBasedPath></objects></Set></OpenSimDocument>"""
 
 
-def test_polynomials_of_a_file_have_the_order_of_terms_that_opensim_documents():
+@pytest.mark.parametrize("names", [("y", "other", "x"), ("j/y", "other/x", "j/x")])
+def test_polynomials_of_a_file_have_the_order_of_terms_that_opensim_documents(names):
     """a + b y + c y^2 + d x + e x y + f x^2."""
-    found = dynamics.load_function_paths(POLYNOMIALS, ("y", "other", "x"))
+    found = dynamics.load_function_paths(POLYNOMIALS, names)
     x, y = 0.3, -0.7
     expected = 1 + 2 * y + 3 * y**2 + 4 * x + 5 * x * y + 6 * x**2
     assert found.names == ("m",)
@@ -140,7 +144,10 @@ def test_polynomials_of_a_file_have_the_order_of_terms_that_opensim_documents():
 
 WRONG = {
     "none": ("<OpenSimDocument/>", "has no <FunctionBasedPath>"),
-    "coordinate": (POLYNOMIALS.replace("j/x", "j/z"), "path 'm' follows z"),
+    "coordinate": (
+        POLYNOMIALS.replace("j/x", "j/z"),
+        "'m' follows '/jointset/j/z', which is no",
+    ),
     "function": (POLYNOMIALS.replace("Multivariate", "Other"), "no length_function"),
     "coefficients": (POLYNOMIALS.replace("5 6", "5"), "6 numbers are expected"),
     "order": (POLYNOMIALS.replace(">2<", ">2.5<"), "order 2.5: a whole number"),
