@@ -2,7 +2,7 @@
 
 --json     the answer is one JSON value, alone on standard output
 --quiet    no answer in words and no progress; complaints and the exit status remain
---verbose  the table of a report, and more on the way, on standard error
+--verbose  the table of a report in full; more on the way, on standard error
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def output_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
     helps = {
         "json": "Print the answer as JSON, alone on standard output.",
         "quiet": "Print nothing but complaints, and no progress.",
-        "verbose": "Print the table of a report, and more on the way, on standard error.",
+        "verbose": "Print the table of a report in full; tell more on the way, on standard error.",
     }
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
