@@ -105,7 +105,7 @@ def _made(rows: LimitRows, speed: SmoothSpeed) -> SmoothMotion:
 
 
 def _check_smooth(path: SplinePath, names: tuple[str, ...]) -> None:
-    slope, shortest = np.abs(path.bernstein(path.breakpoints, 1)).max(), np.diff(path.breakpoints).min()
+    slope, shortest = np.abs(path.bernstein(path.breakpoints, 1)).max(), np.diff(path.waypoints).min()
     for order, what in ((2, "second"), (3, "third")):
         place = jump_of(path, order, names, slope / shortest ** (order - 1))
         if place:
