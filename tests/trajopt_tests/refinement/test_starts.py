@@ -204,7 +204,6 @@ def test_a_guess_that_leads_nowhere_is_followed_by_others():
     )
 
 
-@pytest.mark.long
 def long_climb():
     """Goddard's rocket, whose climb takes 0.2, from the line between its ends in 50."""
     problem = problems.goddard_rocket.build()
@@ -230,6 +229,7 @@ def test_one_start_keeps_its_duration(monkeypatch):
     assert len(trajopt.solve(long_climb(), few, refine=None, starts=1).journal.rows) == 1
 
 
+@pytest.mark.long
 def test_starts_that_lead_nowhere_on_a_coarse_mesh_are_followed_by_others_on_the_own_one():
     """A motor too weak to hold the pendulum level: it swings to and fro; ten spans hold no such motion."""
     problem = quick_pendulum(20, torque=3.0)
