@@ -193,7 +193,8 @@ class StartSolves:
     """One start: its solves from the coarsest mesh to the finest that it was carried to.
 
     number : 0 is the problem's own guess; every other one was searched for, or perturbs that guess or the
-        best optimum of those before, seeded by its number; the last may stand for other solvers
+        best optimum of those before, seeded by its number; the last may stand for that guess without its
+        duration, and for other solvers
     same_as : number of the earlier start that found the same optimum on the same mesh, None where none did
     finished : whether it was carried to the problem's own mesh
     """

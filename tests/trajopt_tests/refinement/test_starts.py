@@ -221,6 +221,7 @@ def test_a_duration_that_leads_nowhere_is_left_out_of_the_guess(is_default, monk
     assert climb.converged == is_default
     if is_default:
         assert climb.objective == pytest.approx(problems.goddard_rocket.REFERENCE, abs=1e-4)
+        assert climb.journal.rows[1].number >= start_rules.RETRIES.count  # no number of another guess
 
 
 def test_one_start_keeps_its_duration(monkeypatch):

@@ -92,16 +92,20 @@ def several_starts(journal: Journal, count: int | str, coarse: bool | str) -> Po
 
 
 def retries(journal: Journal, count: int | str) -> Policy[None]:
-    """Other guesses on the user's own mesh where the own one alone led somewhere, or none.
+    """Other guesses where the own one alone led somewhere, or none.
 
-    A user's guess without its duration first, then swings and others.
+    A user's guess without its duration first, through coarse meshes where the own one is fine; then swings
+    and others on the own mesh.
     """
     if count != 1 and duration_may_mislead(journal):
         other = on_coarse(journal.asked, own_mesh(journal.asked))
         other.guessed_durations = None
         meshes = mesh_levels(other) if is_fine(other) else (own_mesh(other),)
+        # A start of its own, behind those that may follow: rows of one number are of one start.
+        number = max(RETRIES.count, 1 + max(each.attempt.number for each in journal.entries))
+        run = Run(max_iterations=MOST_ITERATIONS)
         with suppress(TrajoptError):  # at a duration at which a term is not finite, for instance
-            yield from through_meshes(journal, other, meshes, AGAIN, 1, Run(max_iterations=MOST_ITERATIONS))
+            yield from through_meshes(journal, other, meshes, AGAIN, number, run)
     if count != 1 and worth_retrying(journal):
         yield from _solved_starts(journal, RETRIES, AGAIN)
 

@@ -142,9 +142,9 @@ def worth_retrying(journal: Journal) -> bool:
 
 
 def duration_may_mislead(journal: Journal) -> bool:
-    """True if a solve by default from a guess with a free duration ended without an optimum, or at its limit.
+    """True if the solve from a guess with a free duration found nothing, or met the default iteration limit.
 
-    The limit of iterations counts where it is the default: another is the user's.
+    Another limit of iterations is the user's, who has the last word.
     """
     asked, status = journal.asked, journal.best.answer.status
     if isinstance(asked, Phases) or asked.guessed_durations is None or journal.stopped:
