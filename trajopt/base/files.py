@@ -1,23 +1,21 @@
-"""Reads untrusted .npz files: names, kinds and sizes are checked before any content is read.
+"""Files: untrusted .npz files read, whole files and folders of results written, wrong names of files.
 
-An .npz file is a ZIP archive of .npy members. Its directory holds the name and the unpacked size of every
-member, and the first bytes of a member hold kind and shape of its array. Only members that the reader asks
-for are unpacked, each once all three agree with what is expected of it, and together up to `LARGEST` bytes.
-No pickle is ever read: arrays of numbers and texts are all there is.
+Of untrusted .npz files names, kinds and sizes are checked before any content is read. An .npz file is a ZIP
+archive of .npy members. Its directory holds the name and the unpacked size of every member, and the first
+bytes of a member hold kind and shape of its array. Only members that the reader asks for are unpacked, each
+once all three agree with what is expected of it, and together up to `LARGEST` bytes. No pickle is ever read:
+arrays of numbers and texts are all there is.
 
-Also here: suggestions for a wrong file name: files of the same folder with another ending or a similar name.
+For a wrong file name files of the same folder with another ending or a similar name are suggested. Files are
+written atomically: readers see the old content or the new, never a part. Values in JSON and tables are finite
+numbers, words for infinities, and lists for tuples.
 
-Also here: atomic writes of files: readers see the old content or the new, never a part.
-
-Also here: values that JSON and tables hold: numbers that are finite, words for infinities, lists for tuples.
-
-Also here: a folder of results that one run at a time writes, so that its files always belong together.
-
-A run makes its files in a hidden folder within, and publishes them when it is done: each is moved into its
-place, those of the former run that have no successor are removed, and `solution.npz` is replaced last. The
-manifest `run.json` lists the run's files, by SHA-256 digest: a file that the user made or changed
-is never removed. Killed at any moment, a run leaves the former `solution.npz` or the new one, and
-`mixture` reports files beside it that are of another run.
+A folder of results is written by one run at a time, so that its files always belong together. A run makes its
+files in a hidden folder within, and publishes them when it is done: each is moved into its place, those of
+the former run that have no successor are removed, and `solution.npz` is replaced last. The manifest
+`run.json` lists the run's files, by SHA-256 digest: a file that the user made or changed is never removed.
+Killed at any moment, a run leaves the former `solution.npz` or the new one, and `mixture` reports files
+beside it that are of another run.
 """
 
 from __future__ import annotations

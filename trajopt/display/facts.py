@@ -1,9 +1,7 @@
-"""Summary of a problem before it is solved: all costs, constraints and unknowns, and the program's counts.
+"""Facts of problems, solutions and phases, for their `repr` and the cards of notebooks.
 
-Also here: the facts of a problem that are known without evaluating a term: for its `repr` and its card.
-
-Also here: the facts of a solution and of phases, for their `repr`, and the card with small plots of a
-notebook.
+Facts of a problem are those that are known without evaluating a term; its summary has all costs, constraints
+and unknowns, and the program's counts. The card of a solution has small plots.
 """
 
 from __future__ import annotations

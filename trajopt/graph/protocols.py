@@ -1,14 +1,9 @@
-"""Protocols of blocks: functions of named inputs, evaluated at all nodes at once, with exact derivatives.
+"""Protocols of blocks, of a robot's dynamics and of terms.
 
-Any object with these attributes will do; nothing needs to be inherited. What a block may offer beyond first
-derivatives are protocols of their own (`SecondOrderBlock`, `SymbolicBlock` ...).
-
-Also here: the protocol of a robot's dynamics, and one for each of its optional members (`ForwardDynamics`
-...).
-
-Any object with these attributes will do; nothing needs to be inherited.
-
-Also here: the protocol of terms, which can be minimized or bounded. Any object with these attributes will do.
+Any object with these attributes will do; nothing needs to be inherited. A block is a function of named
+inputs, evaluated at all nodes at once, with exact derivatives; what it may offer beyond first derivatives are
+protocols of their own (`SecondOrderBlock`, `SymbolicBlock` ...), as are the optional members of a dynamics
+(`ForwardDynamics` ...). Terms can be minimized or bounded.
 """
 
 from __future__ import annotations

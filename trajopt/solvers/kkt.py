@@ -33,7 +33,7 @@ the linear program
 over steps d (n,) and s >= 0 gives the least linearised violation s that any step reaches. Where s exceeds the
 tolerance of feasibility, no step of a method that linearises (SQP, Newton) meets the constraints.
 
-Also here: lagrange multipliers estimated at a point, by least squares over the active constraints.
+Also here: Lagrange multipliers estimated at a point, by least squares over the active constraints.
 
     minimize |grad f + J' row_multipliers - lower_multipliers + upper_multipliers|_2
 

@@ -9,7 +9,7 @@ Over a piece of length h the integral of a Taylor model is h sum_j c_j / (j + 1)
 integral of its absolute value is at least the sum of |integral of the polynomial| over parts of the piece,
 less h r.
 
-Also here: taylor models of a graph on pieces of time: of its leaves, q, v, t and so on, and all quantities.
+Also here: Taylor models of a graph on pieces of time: of its leaves, q, v, t and so on, and all quantities.
 
 On every span of a motion a curve and its derivatives are polynomials in Bernstein form. Pieces are cut by
 convex combinations (de Casteljau), and brought to powers of s in [-1, 1] at the end.

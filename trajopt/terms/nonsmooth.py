@@ -1,8 +1,6 @@
 """Terms with kinks, absolute values, norms and maxima, and the smooth terms that stand for them in a program.
 
-the smooth forms below stand in their place.
-
-Also here: smooth forms of terms with kinks: slacks in costs and integrals, a bound of each piece in limits.
+A smooth form has slacks in costs and integrals, and in limits a bound of each piece:
 
     |u| <= c            becomes     -c <= u <= c
     max(u, w) <= c      becomes     u <= c and w <= c

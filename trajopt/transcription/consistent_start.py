@@ -1,11 +1,11 @@
 """Algebraic variables of a system at the start: 0 = h(x, u, t, p) solved for controls without a guess.
 
 Equations over the path besides those of the states make a system of differential and algebraic equations,
-x' = f(x, u), 0 = h(x, u), with the algebraic variables among the controls. A guess is known of states, rarely
-of these. Amid their bounds they are so far off that rates follow them anywhere; on the equations, but at
-states of a guess that stiff equations would leave at once, they may be as far from all that follows. So
-Newton's method puts them onto the equations, and the guess follows the system from every node for the time of
-an interval, by implicit Euler steps that grow: what is fast settles, what is slow stays near the guess.
+x' = f(x, u), 0 = h(x, u), with the algebraic variables among the controls. Users can guess the states, but
+rarely these. Amid their bounds they give rates that are far off. Solved for at the guess alone they may do so
+as well, where stiff equations leave the guessed states within a small part of an interval. So Newton's method
+puts them onto the equations, and the guess follows the system from every node for the time of an interval, by
+implicit Euler steps that grow: what is fast settles, what is slow stays near the guess.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Refuses feet that stand where they cannot all reach the ground, before a solver looks for a motion.
+"""Checks of contacts before a solve: feet that do not reach, points that slide, rows that repeat others.
 
-Also here: no friction where a standing point may slide: along tangents that no contact of the robot holds.
+Feet that stand where they cannot all reach the ground are refused.
 
-Friction would be any force inside the cone there, also one that pushes the point on as it slides.
+Along tangents that no contact of the robot holds a standing point may slide. There it has no friction, which
+would be any force inside the cone, also one that pushes the point on as it slides.
 
-Also here: rows of a contact that repeat those of others which stand with it, found by rank at poses on the
-ground.
-
+Rows of a contact that repeat those of others which stand with it are found by rank at poses on the ground.
 Four points of one sole given as contacts of their own have 12 rows of rank 6, four edges under legs of three
 joints 20 rows of rank 15. Rows that repeat others at every pose looked at are not stated, since no forces
 are determined by them; what they would hold is held by the others, and `verify` looks at all points. Of a
