@@ -78,6 +78,8 @@ def system(
         (x, y, z), in m, or a list of such lines, of states alone. `trajopt.plot.motion`, films and reports
         then show it, with the path of the last point; a robot is drawn without
 
+    A picture of a crane, and the motors of an arm:
+
         def crane(node):
             return [(node.trolley, 0.0), (node.trolley + 5.0 * np.sin(node.swing), -5.0 * np.cos(node.swing))]
 
@@ -88,9 +90,8 @@ def system(
             {"current": 2}, {"voltage": 2}, rates, dynamics=arm, torques=lambda node: K * node.current
         )
 
-    The equations hold at the
-    collocation points; `Solution.verify` looks between them. Raises OptionError for names that are no names
-    or are given twice, ProblemError for a robot that is none.
+    The equations hold at the collocation points; `Solution.verify` looks between them. Raises OptionError for
+    names that are no names or are given twice, ProblemError for a robot that is none.
     """
     x = _widths(states, "states")
     u = _widths(controls, "controls", x)
