@@ -1,11 +1,11 @@
 """IPOPT, the interior-point method of Wachter and Biegler (Math. Program. 106, 2006).
 
-The library is the one in CasADi's wheels (`ipopt.py`) or cyipopt's, by one interface. The problems
+The library is the one in CasADi's wheels (`BundledProblem`) or cyipopt's, by one interface. The problems
 arrive scaled, so the solver's own scaling is off. Its linear algebra has one BLAS thread.
 
 Also here: IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
 
-`BundledProblem` has the part of cyipopt's interface that `ipopt.py` uses. CasADi's own `nlpsol` would take
+`BundledProblem` has the part of cyipopt's interface that `Ipopt` uses. CasADi's own `nlpsol` would take
 the functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor. IPOPT's C
 interface (IpStdCInterface.h of IPOPT 3.14) gives both.
 """

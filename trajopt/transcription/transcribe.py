@@ -81,7 +81,7 @@ class ProgramStructure:
 
     @cached_property
     def nearest_change(self) -> Array:
-        """The change of y by one of the entries of x that the equations fix, see `nearest_motion`."""
+        """The change of y by one of the entries of x that the equations fix, see `nearest_point`."""
         return nearest_change(self.spline_map, self.solution)
 
 
@@ -351,7 +351,10 @@ def program_at(
 
 
 def program_like(before: NLP, structure: ProgramStructure, values: ProgramValues, start: Array) -> NLP:
-    """The program with a known starting point, scaled as one of the same structure but for its values."""
+    """The program of other values at a known starting point, with structure and scaling of the one before.
+
+    Its functions are taken over where right-hand sides and limits alone are others.
+    """
     same = values.linear.A is before.linear.A and not values.data and before.chain is structure.maps.chain
     weights = [[each.weight for each in objectives] for objectives in (values.objectives, before.objectives)]
     if not same or weights[0] != weights[1]:

@@ -6,7 +6,7 @@ and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. In Python these loops would take
 thousand times as long.
 
 Arguments are arrays, numbers and tuples: numba writes their types to disk, and could not read a class of this
-project again after it was renamed. `layout` is a `pivot_order.FactorLayout` as a tuple. Nor are constants of
+project again after it was renamed. `layout` is a `sparse_kkt.FactorLayout` as a tuple. Nor are constants of
 other files used, whose changes numba does not notice.
 """
 

@@ -49,7 +49,7 @@ class TrustRegionSqp(SolverSettings):
     radius          largest change of an unknown in the first step
 
     It needs second derivatives, and is made for a few hundred unknowns: its matrices are dense. Other ends
-    than convergence are distinguished at the returned point (`point_status`), but for INFEASIBLE: with the
+    than convergence are distinguished at the returned point (`status_of_point`), but for INFEASIBLE: with the
     highest penalty the function above is least where rows are violated, and |f'| is at most 1e-6 of it.
     Raises OptionError on construction.
     """

@@ -4,7 +4,7 @@ A pickle names functions by their module, so the table of a study would not chan
 digest covers the content of every such module and, recursively, of the user's modules that its source
 imports, at its top or inside functions. It does not cover installed packages, the standard library and this
 framework. Modules that are imported by a computed name, and files that a function reads, are seen where the
-problem is built: `build_inputs`.
+problem is built: `recorded`.
 
 Also here: versions of the software of a worker: trajopt, its sources, and the libraries that affect results.
 
