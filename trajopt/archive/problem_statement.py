@@ -211,15 +211,22 @@ class _Writer:
         return self.value(saved.function) | {name: self.value(each) for name, each in rest.items()}
 
     def _law(self, system: System) -> dict[str, Any]:
-        """The functions of a system that give rates or residuals and its picture, by their operations."""
-        found: dict[str, Any] = {}
+        """The functions of a system that give rates or residuals and its picture, by their operations.
+
+        A picture that has no form in a file is left out: without it the motion is the same.
+        """
+        found: dict[str, Any] = {"draw": None}
         for name in ("rates", "residuals", "draw"):
             law = getattr(system, name)
             if law is not None:
                 term = ExpressionTerm(law, name) if callable(law) else None
                 if term is None:
                     raise NoData("a block gives the rates")
-                found[name] = _traced(term.blocks(self.problem.quantities), term.quantity)
+                try:
+                    found[name] = _traced(term.blocks(self.problem.quantities), term.quantity)
+                except (NoData, TrajoptError):
+                    if name != "draw":
+                        raise
         return found
 
 

@@ -1,5 +1,6 @@
 """Systems that say how they look: segments, refusals, saved pictures."""
 
+import casadi
 import numpy as np
 import pytest
 
@@ -51,6 +52,16 @@ def test_pictures_of_a_solution_and_of_its_file_are_the_same(tmp_path):
     axis = trajopt.plot.motion(loaded, snapshots=3).axes[0]
     rail = [line for line in axis.lines if np.array_equal(line.get_xdata(), [-1.0, 2.0])]
     assert len(rail) == 1  # it stands still, and is drawn once
+
+
+def test_a_file_holds_a_problem_without_a_picture_that_reads_a_table(tmp_path):
+    places = np.linspace(-3.0, 3.0, 20)
+    hill = casadi.interpolant("hill", "bspline", [places], np.cos(places))
+    problem = crane(lambda node: [(node.x, hill(node.x)), (node.swing, 0.0)])
+    solution = trajopt.solve(problem, starts=1, refine=None)
+    solution.save(tmp_path / "hill.npz")
+    system = trajopt.Solution.load(tmp_path / "hill.npz").problem.dynamics
+    assert system.states == problem.dynamics.states and not hasattr(system, "skeleton")
 
 
 def test_a_report_shows_a_planar_picture(tmp_path):
