@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from trajopt.base.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
+    from trajopt.adapters.engines import mujoco_dynamics as mujoco_dynamics
+    from trajopt.adapters.engines import pinocchio_dynamics as pinocchio_dynamics
     from trajopt.adapters.functions import foreign_block as foreign_block
     from trajopt.adapters.functions import foreign_dynamics as foreign_dynamics
     from trajopt.adapters.functions import foreign_term as foreign_term
-    from trajopt.adapters.mujoco_dynamics import mujoco_dynamics as mujoco_dynamics
-    from trajopt.adapters.mujoco_dynamics import pinocchio_dynamics as pinocchio_dynamics
 
 export_lazily(__name__)

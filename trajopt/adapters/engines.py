@@ -1,16 +1,15 @@
-"""A model of MuJoCo as a dynamics, computed by MuJoCo itself.
+"""Models of MuJoCo and of Pinocchio as a dynamics, computed by the engine itself.
 
     tau = M(q) a + bias(q, v) - passive(q, v)        `qfrc_inverse` of mj_inverse, without constraints
 
-The derivative by a is M, of differences that are exact, as tau is linear in a. Those by q and v are
-differences of order six, about 1e-12 of the size of torques off: MuJoCo has no exact ones.
-`dynamics.from_mujoco` reads the same model into this project's own dynamics, with exact derivatives.
+For MuJoCo the derivative by a is M, of differences that are exact, as tau is linear in a. Those by q and v
+are differences of order six, about 1e-12 of the size of torques off: MuJoCo has no exact ones.
 
-Also here: a model of Pinocchio as a dynamics: `rnea`, and its exact first derivatives
-`computeRNEADerivatives`.
+Pinocchio gives `rnea` and its exact first derivatives, `computeRNEADerivatives`. Python sees no second ones:
+they are differences of the first.
 
-Python sees no second derivatives of Pinocchio's: they are differences of the first ones. `dynamics.load_urdf`
-reads the same robot into this project's own dynamics, which has exact ones.
+`dynamics.from_mujoco` and `dynamics.load_urdf` read the same models into this project's own dynamics, which
+has exact derivatives.
 """
 
 from __future__ import annotations
