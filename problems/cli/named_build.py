@@ -9,7 +9,7 @@ from typing import Any
 
 from problems import catalogue
 from problems.cli.problem_file import build_file, build_named, is_problem_file
-from trajopt.studies.many.code_digest import code_of_file, code_of_names
+from trajopt.studies.many.provenance import code_of_file, code_of_names
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ import msgspec
 from trajopt.api.solve import solve
 from trajopt.base.errors import OptionError, TrajoptError, printable_name
 from trajopt.base.files import finite, whole_file, words, write_text
-from trajopt.studies.many.code_digest import check_same, inputs, recorded, versions
 from trajopt.studies.many.portable import AnySolution, file_of, unpacked, with_problem, without_problem
+from trajopt.studies.many.provenance import check_same, inputs, recorded, versions
 
 OWN_GUESS = "its own guess"
 FAILED, INTERRUPTED = "failed", "interrupted"

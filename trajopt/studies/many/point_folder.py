@@ -15,9 +15,9 @@ from trajopt.base.arguments import list_names
 from trajopt.base.errors import ResultFolderError, SolutionFileError
 from trajopt.base.files import whole_file
 from trajopt.studies.many import point as point_table
-from trajopt.studies.many.code_digest import changed, code_of_names, names_in_pickle, short_digest
 from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task, columns_of
 from trajopt.studies.many.portable import read_solution
+from trajopt.studies.many.provenance import changed, code_of_names, names_in_pickle, short_digest
 
 if TYPE_CHECKING:
     from trajopt.studies.many.portable import AnySolution

@@ -23,7 +23,6 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.phases import Phases
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
-from trajopt.studies.many.code_digest import versions
 from trajopt.studies.many.point import (
     INTERRUPTED,
     Before,
@@ -46,6 +45,7 @@ from trajopt.studies.many.portable import (
     with_problem,
     without_problem,
 )
+from trajopt.studies.many.provenance import versions
 from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, interrupts_deferred, outcomes_of
 from trajopt.studies.workers.workers import Where, Workers, opened
 

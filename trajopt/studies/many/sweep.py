@@ -17,8 +17,8 @@ from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.problem.phases import Phases
 from trajopt.solvers.solver import Solver
-from trajopt.studies.many.code_digest import recorded
 from trajopt.studies.many.portable import Source
+from trajopt.studies.many.provenance import recorded
 from trajopt.studies.many.study import Report, Settings, Study, solve_points
 from trajopt.studies.workers.workers import Where
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import ClusterError, OptionError
-from trajopt.studies.many.code_digest import check_same, versions
+from trajopt.studies.many.provenance import check_same, versions
 
 R = TypeVar("R")
 

@@ -12,7 +12,7 @@ import problems
 import trajopt
 from trajopt.base.errors import ResultFolderError, SolutionFileError
 from trajopt.studies.many import point as point_table
-from trajopt.studies.many.code_digest import code_of_file, code_of_names
+from trajopt.studies.many.provenance import code_of_file, code_of_names
 
 BUILD = """
 import problems

@@ -15,7 +15,7 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import ClusterError, OptionError
-from trajopt.studies.many import code_digest as worker_versions
+from trajopt.studies.many import provenance
 from trajopt.studies.many.point import read_rows
 from trajopt.studies.workers import cluster
 
@@ -204,8 +204,8 @@ def test_a_cluster_without_workers_is_refused(distributed, patient):
 
 @pytest.mark.long
 def test_workers_with_other_versions_are_refused_before_anything_is_sent(address, tmp_path, monkeypatch):
-    own = worker_versions.versions() | {"casadi": "3.5.1"}
-    monkeypatch.setattr(cluster, "check_same", lambda _, *found: worker_versions.check_same(own, *found))
+    own = provenance.versions() | {"casadi": "3.5.1"}
+    monkeypatch.setattr(cluster, "check_same", lambda _, *found: provenance.check_same(own, *found))
     place = tmp_path / "built"
     with pytest.raises(
         ClusterError, match=r"has other software than the process that asks \(casadi .* there, 3.5.1 he"
@@ -223,7 +223,7 @@ def test_a_worker_without_the_package_is_refused(address, monkeypatch):
 
 def test_a_worker_that_joined_later_is_asked_too():
     with pytest.raises(ClusterError, match="a worker has other software than the process that asks"):
-        worker_versions.check_same({"Python": "2.7"}, {"Python": "2.6"}, "a worker")
+        provenance.check_same({"Python": "2.7"}, {"Python": "2.6"}, "a worker")
 
 
 def test_a_cluster_needs_distributed(monkeypatch):

@@ -1,4 +1,4 @@
-"""Digest of the code that builds a problem: the user's modules that it names, and those that they import.
+"""Provenance of a point of a study: the code that builds its problem, the software, and inputs that it reads.
 
 A pickle names functions by their module, so the table of a study would not change when their code does. The
 digest covers the content of every such module and, recursively, of the user's modules that its source
@@ -6,14 +6,13 @@ imports, at its top or inside functions. It does not cover installed packages, t
 framework. Modules that are imported by a computed name, and files that a function reads, are seen where the
 problem is built: `recorded`.
 
-Also here: versions of the software of a worker: trajopt, its sources, and the libraries that affect results.
+Workers must have the same versions of trajopt, its sources, and the libraries that affect results.
 
-Also here: records which files and environment variables are read while the problem of a point is built.
-
-A point that is recalled from a folder is solved again where one of them has changed since. Files are seen by
-Python's audit event `open`, variables where a user's code reads `os.environ`. Not seen are files that
-libraries in C open themselves, which files a folder holds, answers from the network, the time, and what a
-module read when it was imported by this process before the study began.
+A point that is recalled from a folder is solved again where a file or an environment variable that was read
+while its problem was built has changed since. Files are seen by Python's audit event `open`, variables where
+a user's code reads `os.environ`. Not seen are files that libraries in C open themselves, which files a folder
+holds, answers from the network, the time, and what a module read when it was imported by this process before
+the study began.
 """
 
 from __future__ import annotations
