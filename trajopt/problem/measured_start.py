@@ -223,14 +223,17 @@ class StartState:
         if not (below.any() or above.any() or off.any()):
             return own, off, ""
         end = float(basis.breakpoints[min(INTERVALS, basis.breakpoints.size - 1)])
+        excess = needed = np.stack([low, high])
         # With these slopes the eased limit lets the next control point pass, whose rate the state decides.
-        needed = np.stack([ahead - own.lower, ahead - own.upper]) / (1.0 - near / end)
-        to_lower, to_upper = (needed - np.stack([low, high])) / near
+        # On a single span of degree one that point is at the end, where no slope eases.
+        if near < end:
+            needed = np.stack([ahead - own.lower, ahead - own.upper]) / (1.0 - near / end)
+        to_lower, to_upper = (needed - excess) / near
         slopes = (
             np.where(below & ~row.of_v, np.minimum(to_lower, 0.0), 0.0),
             np.where(above & ~row.of_v, np.maximum(to_upper, 0.0), 0.0),
         )
-        easing = Easing(0, end, np.stack([low, high]), np.stack(slopes))
+        easing = Easing(0, end, excess, np.stack(slopes))
         now = np.minimum(low, 0.0) + np.maximum(high, 0.0)
         beyond = np.where(np.abs(now) > slack, now, ahead - np.where(below, own.lower, own.upper))
         by = np.where(below | above, beyond, off)

@@ -286,3 +286,16 @@ def test_a_cart_beyond_its_rail_is_led_back():
     assert answer.converged and told.constraint == "rail" and told.by == pytest.approx(0.1)
     assert str(told) == "'rail', is off by 0.1: limit widened"
     assert answer.verify().holds and "rail" in eased_by(0.9, answer, "rail").reason
+
+
+def test_a_limit_is_wider_to_the_end_of_a_single_span_of_degree_one():
+    """Its second control point is where the limit holds again."""
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(1, 1, duration=1.0))
+    problem.control("u", -5.0, 5.0)
+    problem.start_at(x=[1.2], measured=True)
+    problem.subject_to(trajopt.state("x"), upper=1.0)
+    (limit,) = (each for each in with_measured_start(problem).constraints if each.easing is not None)
+    np.testing.assert_allclose(
+        limit.limits_at(np.zeros(3, int), np.array([0.0, 0.5, 1.0]))[1][:, 0], [1.2, 1.1, 1.0]
+    )
