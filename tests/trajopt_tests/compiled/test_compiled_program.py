@@ -21,6 +21,7 @@ from trajopt.base.errors import (
     UnknownNameError,
 )
 from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import program_at, program_like, values_of
 
 DATA = np.linspace(0.0, 1.0, 5), np.sin(np.linspace(0.0, 3.0, 5))
 
@@ -113,6 +114,23 @@ def test_other_values_give_the_program_of_the_problem_that_is_stated_with_them(c
     nlp, start = compiled.program(values)
     assert start is None
     assert_same_program(nlp, trajopt.transcribe(build(**stated)))
+
+
+@every("case", CASES, fast=4)
+def test_functions_that_a_step_takes_over_are_those_of_a_program_made_anew(compiled, case):
+    structure, problem = compiled.structure.parts[0], compiled.problem_with(CASES[case][0])
+    values, before = values_of(structure, problem), compiled.program()[0]
+    start = values.bounds.clipped(before.start)
+    rows = before.rows(start)  # the last point is kept, and must not be that of the other program
+    taken, anew = (
+        program_like(before, structure, values, start),
+        program_at(structure, values, start, before.scaling),
+    )
+    np.testing.assert_allclose(taken.rows(start), anew.rows(start), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(before.rows(start), rows)
+    assert_same_program(taken, anew)
+    if case == "boundary values":
+        assert taken.row_weights is before.row_weights
 
 
 def test_velocities_at_free_durations_are_rows_where_they_are_declared():
