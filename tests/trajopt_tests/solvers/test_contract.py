@@ -46,7 +46,7 @@ from trajopt.solvers.solver import Result, RowTolerances, Run, Solver, StartKind
 WRAPPERS = ("", "constraint generation, ", "checkpointed, ")
 FUNCTIONS = ("objective", "gradient", "rows", "jacobian")
 CASES = [f"{wrapper}{name}" for wrapper in WRAPPERS for name in SOLVERS]
-FAST = [*SOLVERS, *(f"{wrapper}slsqp" for wrapper in WRAPPERS[1:])]  # what a wrapper does hangs on no solver
+FAST = [*SOLVERS, *(f"{wrapper}slsqp" for wrapper in WRAPPERS[1:])]  # wrappers do the same around any solver
 INFEASIBLE_STATUSES = (
     Status.INFEASIBLE,
     Status.INCOMPATIBLE,

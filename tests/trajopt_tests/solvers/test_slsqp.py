@@ -106,7 +106,7 @@ def test_contradictory_constraints_are_named_whatever_slsqp_says(seed):
 
 @fast_first("seed", range(6), 3)
 def test_a_disc_and_a_half_plane_that_do_not_meet_give_a_status_that_fits_the_point(seed):
-    """Steps of SLSQP are as large as 1e4 here: where it ends, and what holds there, hangs on rounding."""
+    """Steps of SLSQP are as large as 1e4 here: where it ends, and what holds there, depends on rounding."""
     start = infeasible().start + 1e-13 * seed
     result = Slsqp().solve(replace(infeasible(), start=start))
     assert result.status in (Status.STEP_TOO_SMALL, Status.INCOMPATIBLE)

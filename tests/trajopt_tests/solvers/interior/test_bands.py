@@ -9,7 +9,7 @@ from tiers import fast_first
 
 from problems import catalogue
 from trajopt.solution.answers import program_of
-from trajopt.solvers.interior import interior_point as interior_run
+from trajopt.solvers.interior import interior_point
 from trajopt.solvers.interior.bands import bands_of
 from trajopt.solvers.interior.interior_point import InteriorPoint
 from trajopt.solvers.interior.slack_program import SlackProgram
@@ -89,12 +89,12 @@ def test_late_steps_are_those_of_a_pivoted_factorization(name, monkeypatch):
     """Stiffness of limits reaches 1e9 there: residuals in unknowns and all multipliers are to rounding."""
     steps = []
 
-    class Kept(interior_run.NewtonStep):
+    class Kept(interior_point.NewtonStep):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             steps.append(self)
 
-    monkeypatch.setattr(interior_run, "NewtonStep", Kept)
+    monkeypatch.setattr(interior_point, "NewtonStep", Kept)
     assert InteriorPoint(tol=1e-8).alone.solve(program_of(catalogue.build(name, {}))).converged
     for step in steps[-3:]:
         system, layout = step.system, step.program.layout
