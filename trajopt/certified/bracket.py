@@ -48,7 +48,7 @@ from trajopt.solvers.kkt import bound_violation
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import FEASIBILITY, Run, StartKind
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.knots import multiplicity_of_new_knots, split, with_breakpoints
+from trajopt.splines.knots import multiplicity_of_new_knots, with_breakpoints, with_spans_halved
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
@@ -445,7 +445,7 @@ class BracketSearch:
             return finer
         if 2 * spans > self.settings.bracket_spans:
             raise _NoFurtherMesh(f"{spans} spans, and at most {self.settings.bracket_spans} are allowed")
-        return split(trajectory, [np.ones(spans, dtype=bool)])  # shows that no more is gained
+        return with_spans_halved(trajectory)  # shows that no more is gained
 
     def bracket(self, certified: SolutionData) -> ObjectiveBracket | None:
         """Bracket of the objective, from the narrowest estimate to a motion within limits; None if unknown.

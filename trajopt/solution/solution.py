@@ -33,7 +33,7 @@ from trajopt.solution.records import JournalTable, RefinementRecord, SolveRecord
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.curve import Curve
-from trajopt.splines.knots import halved
+from trajopt.splines.knots import with_spans_halved
 from trajopt.splines.trajectory import Nodes, Trajectory
 from trajopt.terms import term as terms
 
@@ -169,8 +169,9 @@ class Answer(SolveRecord, ABC):
         return asked
 
     def on_halved_spans(self) -> Any:
-        """The problem, or the phases, with every span halved, guessed by these motions."""
-        return self.asked_on(*(halved(part.problem.trajectory) for part in self.parts))
+        """The problem, or the phases, with every span of these motions halved, guessed by them."""
+        meshes = [mesh_of(part) or part.problem.trajectory for part in self.parts]
+        return self.asked_on(*map(with_spans_halved, meshes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -57,6 +57,6 @@ def with_breakpoints(basis: SplineBasis, points: ArrayLike, multiplicity: int = 
     return SplineBasis.of_any_degree([0.0, *inner, 1.0], basis.degree, [every[point] for point in inner])
 
 
-def halved(trajectory: Trajectory) -> Trajectory:
+def with_spans_halved(trajectory: Trajectory) -> Trajectory:
     """The trajectory with every span halved."""
     return split(trajectory, [np.ones(arc.basis.span_count, bool) for arc in trajectory.arcs])

@@ -33,6 +33,15 @@ def test_the_finer_problem_starts_at_the_coarse_answer():
     assert np.allclose(finer.q(t), coarse.q(t), atol=1e-9)
 
 
+def test_spans_of_the_motion_are_halved_where_its_problem_has_another_mesh(tmp_path):
+    """A file that is read with its problem has more spans than this problem where the solve halved them."""
+    fine = two_link_minimum_time(10)
+    trajopt.solve(fine, trajopt.Ipopt(max_iterations=0), starts=1, refine=None).save(tmp_path / "x.npz")
+    motion = trajopt.Solution.load(tmp_path / "x.npz", problem=two_link_minimum_time(4))
+    assert motion.problem.trajectory.arcs[0].basis.span_count == 4
+    assert motion.on_halved_spans().trajectory.arcs[0].basis.span_count == 20
+
+
 @pytest.mark.long
 def test_the_indicator_points_at_the_switch_that_costs_most():
     """The shoulder's, whose multiplier is the steepest there."""
