@@ -213,6 +213,7 @@ class StartState:
     ) -> tuple[Constraint, Array, str]:
         basis = self.problem.trajectory.arcs[0].basis
         rate = self.slope(row, "q") @ self.v * self.duration if self.duration else np.zeros_like(value)
+        rate = np.where(row.of_v, 0.0, rate)  # that of velocities follows from accelerations, too
         near = float(basis.greville[1])
         ahead = value + rate * near  # the next control point of a curve, given as well
         limit = row.known & ~_is_equation(own)

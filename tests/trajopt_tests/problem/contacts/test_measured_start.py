@@ -267,10 +267,28 @@ def measured_arm(q, v):
     return problem
 
 
-def cart(x=1.1, **rail):
+def test_a_limit_of_a_velocity_that_holds_at_the_start_is_no_wider():
+    """It is 0.96 m/s, and at the same joint velocities 1.19 m/s at the next control point."""
+    problem = trajopt.Problem(
+        problems.two_link_rr.build().dynamics, trajopt.Trajectory.uniform(5, duration=1)
+    )
+    problem.start_at(q=[0.5, 0.0], v=[2.0, 0.0], measured=True)
+    backward = trajopt.term(lambda node: np.sin(node.q[0]) * node.v[0], name="backward")
+    problem.subject_to(backward, upper=1.0)
+    assert not with_measured_start(problem).relaxations
+
+
+def test_limits_ease_by_finite_amounts_on_one_straight_line():
+    for problem in (cart(intervals=1, order=1), cart(intervals=1, order=2)):
+        (rail,) = (each for each in with_measured_start(problem).constraints if each.name == "rail")
+        assert rail.easing is not None and np.all(np.isfinite(rail.limits_at(0, np.linspace(0.0, 1.0, 5))))
+
+
+def cart(x=1.1, intervals=10, order=3, **rail):
     """A cart on a rail of 1 m to both sides."""
     system = trajopt.system(("x", "speed"), ("force",), lambda node: [node.speed, node.force])
-    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 3, "radau", duration=2.0))
+    mesh = trajopt.Trajectory.collocation(intervals, order, "radau", duration=2.0)
+    problem = trajopt.Problem(system, mesh)
     problem.control("force", -5.0, 5.0)
     problem.start_at(x=[x, -0.5], measured=True)
     problem.subject_to(trajopt.q[0], -1.0, 1.0, name="rail", **rail)
