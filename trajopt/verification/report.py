@@ -405,7 +405,9 @@ class Report:
 
     def _excess_line(self) -> str:
         largest = self.largest_excess
-        if largest is None or largest.dense_relative == 0.0:
+        if largest is None:
+            return "largest excess over limits between nodes: no limit over time was looked at"
+        if largest.dense_relative == 0.0:
             return "largest excess over limits between nodes: none was seen"
         percent = f"{100.0 * largest.dense_relative:.2g} %"
         where = f"{largest.label}, t = {largest.dense_time:.4g} s"
@@ -420,7 +422,8 @@ class Report:
         known = f"proved for all times: {proved} of {count} constraints"
         if proved == count:
             return f"{known} over time"
-        apart = f"sampled at most {self.resolution:.2g} s apart, which may miss shorter peaks"
+        steps = [line.resolution for line in over_time if line.evidence != "proved"]
+        apart = f"sampled at most {max(self.resolution, *steps):.2g} s apart, which may miss shorter peaks"
         return f"{known} over time, the others are {apart}"
 
     @property
