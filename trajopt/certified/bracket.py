@@ -79,24 +79,17 @@ def gain_of_control_points(solution: SolutionData, parts: int = 1) -> Array:
     if point is None or scaling is None or not point.has_multipliers:
         return found
     every = list(_held_points(solution, transcribe(solution.problem)))
-    for order, motion in enumerate((solution.q, solution.v)):
+    basis = curve.bases[0]
+    curves = ((solution.q, basis.greville), (solution.v, basis.slope_greville))
+    for order, (motion, abscissae) in enumerate(curves):
         held = [each for each in every if each.order == order]
-        at = curve.duration * greville(curve.bases[0], order)[[each.point for each in held]]
+        at = curve.duration * abscissae[[each.point for each in held]]
         values = motion(at)[np.arange(len(held)), [each.joint for each in held]]
         gains = [each.multiplier for each in held] * np.abs([each.bound for each in held] - values)
         span = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, edges.size - 2)
         share = (at - edges[span]) / (edges[span + 1] - edges[span])
         np.add.at(found, (span, np.minimum((parts * share).astype(int), parts - 1)), gains)
     return found
-
-
-def greville(basis: SplineBasis, order: int) -> Array:
-    """Times at which control points of a derivative have most influence, normalised, (count - order,)."""
-    if order == 0:
-        return basis.greville
-    degree = basis.degree - 1
-    window = np.lib.stride_tricks.sliding_window_view(basis.knots[2:-2], degree)
-    return window.mean(axis=1)
 
 
 def _held_points(solution: SolutionData, nlp: NLP) -> Iterator[HeldPoint]:

@@ -62,7 +62,6 @@ from trajopt.terms.term import ExpressionTerm
 if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
     from trajopt.problem.contacts.contact import Contact
-    from trajopt.solution.solution import SolutionData
 
 
 REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other
@@ -312,7 +311,7 @@ def periodicity_scales(solution: SolutionData, here: MotionSamples) -> dict[str,
     return {quantity: scale_of(found) for quantity, found in sums.items()}
 
 
-MOST = 1e-4  # m: rubber feet of robots creep as far; motions of the gallery slip less than 0.03 mm
+MOST_SLIP = 1e-4  # m: rubber feet of robots creep as far; motions of the gallery slip less than 0.03 mm
 
 
 @dataclass(frozen=True)
@@ -333,15 +332,15 @@ class StandingFeet:
     @property
     def reason(self) -> str:
         """Reason why the motion fails; empty where it does not. A number that is none fails."""
-        if not self.slip <= MOST:
+        if not self.slip <= MOST_SLIP:
             return (
                 f"'{self.slipping}' stands but moves by {1e3 * self.slip:.3g} mm until "
-                f"t = {self.slip_time:.6g} s; {1e3 * MOST:g} mm is allowed: solve on more intervals"
+                f"t = {self.slip_time:.6g} s; {1e3 * MOST_SLIP:g} mm is allowed: solve on more intervals"
             )
-        if not self.work <= MOST * self.weight:
+        if not self.work <= MOST_SLIP * self.weight:
             return (
                 f"friction does {self.work:.3g} J of work on '{self.worked_on}' as it slides, and can only "
-                f"take power; {MOST * self.weight:.2g} J is allowed"
+                f"take power; {MOST_SLIP * self.weight:.2g} J is allowed"
             )
         return ""
 
