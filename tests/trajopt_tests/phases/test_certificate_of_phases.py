@@ -156,7 +156,7 @@ def test_parameters_that_differ_or_leave_their_bounds_are_seen(certified):
     for k, each in enumerate(certified.phases):
         everywhere = moved(everywhere, k, parameters={**each.parameters, "stiffness": np.array([4.5])})
     assert failing(everywhere) >= {"first: bounds of stiffness", "second: bounds of stiffness"}
-    worst = max(everywhere.verify().links, key=lambda link: link.relative)
+    worst = max(everywhere.verify().links, key=lambda link: link.dense_relative)
     assert worst.name == "bounds of stiffness"
     assert worst.value == pytest.approx(0.5)
 

@@ -42,7 +42,7 @@ def test_a_link_may_be_a_function_of_one_two_or_three_instants():
         equals=0.5, name="sum of forces",
     )  # fmt: skip
     solution = trajopt.solve(both)
-    assert solution.converged and all(link.relative < 1e-8 for link in solution.verify().links)
+    assert solution.converged and all(link.dense_relative < 1e-8 for link in solution.verify().links)
     one, other = solution.phases
     assert 0.3 - 1e-8 <= one.v(1.0)[0] <= 0.4 + 1e-8
     force = trajopt.state("u")
