@@ -120,7 +120,7 @@ class Solution(PublicAnswer, SolutionData):
         def problem(self) -> Problem: ...
 
     def verify(self, accuracy: float | None = None) -> Report:
-        """Check the answer by means that the solver never saw; the report prints itself, its verdict first.
+        """Check the answer independently of the solver; the report prints itself, its verdict first.
 
         accuracy : what is allowed between nodes, relative to a limit's size or an equation's scale; left
             out: 0.001 of limits over time, 0.01 of all else

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 @click.option(
     "--accuracy",
     type=float,
-    help="Allowed between nodes, relative to a limit's range or an equation's scale [default: 0.01]",
+    help="Allowed between nodes, relative to a limit's size or an equation's scale [default: 0.001 of limits, "
+    "0.01 of all else]",
 )
 @output_options("json", "quiet", "verbose")
 @explained
 def verify(file: Path, problem: str | None, accuracy: float | None, output: Output) -> None:
-    """Check a saved solution, or that of a folder, by means that the solver never saw.
+    """Check a saved solution, or that of a folder, independently of the solver.
 
     Of a task's motion all limits, goals and clearances are sampled again. Exit status 1 where one fails.
     """
