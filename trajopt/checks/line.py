@@ -176,15 +176,15 @@ class Line(OfComponent):
     # -- the signed violation, in the unit ------------------------------------------------------------------
 
     @property
-    def found(self) -> Sides:
+    def sides(self) -> Sides:
         """The largest violation of each side at any time that was looked at."""
         return self.at_nodes if self.between is None else self.between
 
     @property
     def worst(self) -> Worst:
         """The larger violation of the two sides that was found; NaN is the largest."""
-        lower, upper = self.found
-        return self.found[np.argmax([lower.value, upper.value])]
+        lower, upper = self.sides
+        return self.sides[np.argmax([lower.value, upper.value])]
 
     @property
     def known(self) -> Worst:
@@ -259,12 +259,12 @@ class Line(OfComponent):
     @property
     def scale(self) -> float:
         """The size of the limit or scale of the equation that `dense_violation` is compared with."""
-        return self._largest(self.found)[2]
+        return self._largest(self.sides)[2]
 
     @property
     def share(self) -> float:
         """The violation that is larger for its scale, as a part of it; negative where there is a margin."""
-        value, _, scale = self._largest(self.found)
+        value, _, scale = self._largest(self.sides)
         return value / scale
 
     @property
@@ -276,7 +276,7 @@ class Line(OfComponent):
     def _at_any_time(self) -> tuple[float, float]:
         if self.jumps:
             return np.inf, self.jumps[0]
-        value, time, _ = self._largest(self.found)
+        value, time, _ = self._largest(self.sides)
         return float(np.maximum(value, 0.0)), time
 
     def _largest(self, sides: Sides) -> tuple[float, float, float]:
