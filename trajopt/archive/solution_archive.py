@@ -37,7 +37,7 @@ from trajopt.base.files import ArrayFile, check_ending, file_path, whole_file
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.rebuilt_problem import built, check_fits
+from trajopt.solution.rebuilt_problem import as_solved, built, check_fits
 from trajopt.solution.records import table_of
 from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
 from trajopt.transcription.link_constraints import LinkedProblems, held, linked_problems
@@ -150,6 +150,7 @@ def load(
     path: str | os.PathLike[str], problem: ProblemData | None = None, certified: Certified | None = None
 ) -> SolutionData:
     """Read what `save` wrote; see `Solution.load`. certified : adds the certificate that the file holds."""
+    problem = None if problem is None else as_solved(problem)
     with ArrayFile(path, "solution", ADVICE) as file:
         header = header_of(file, SolutionHeader)
         solution = solution_of(file, header, problem)
@@ -197,6 +198,7 @@ def with_phases(solution: PhasesSolutionData, phases: Phases, source: Any) -> Ph
             f"{source} has {len(solution.phases)} phases, {len(phases.problems)} were given: pass those that "
             "were solved"
         )
+    phases = as_solved(phases)
     linked = linked_problems(phases)
     parts = [_known(linked, k, part, source) for k, part in enumerate(solution.phases)]
     return replace(solution, phases=tuple(parts), known_phases=phases)

@@ -6,17 +6,20 @@ import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.measured_start import with_measured_start
+from trajopt.problem.phases import Asked
 from trajopt.problem.problem import ProblemData
 from trajopt.transcription.unknowns import continuity_name
 
 STATEMENT = "statement"  # what builds a problem from the values that a script stated
 REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
+
+A = TypeVar("A", bound=Asked)
 
 
 def rebuilt_problem(solution: Any) -> ProblemData:
@@ -63,6 +66,15 @@ def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], ProblemData]:
         raise ShadowedPackageError(
             f"{found} has the name of the package '{package}' and hides it: rename that file"
         ) from error
+
+
+def as_solved(asked: A) -> A:
+    """A problem, or phases, as their solve begins: with what gives way to a measured start.
+
+    One that a solution knows has given way already, and stays as it is.
+    """
+    given_way = any(part.relaxations for part in asked.parts)
+    return asked if given_way else with_measured_start(asked)
 
 
 def check_fits(solution: Any, problem: ProblemData, source: object) -> None:

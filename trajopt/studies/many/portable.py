@@ -15,7 +15,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem_parts import checked_problem
-from trajopt.solution.rebuilt_problem import built
+from trajopt.solution.rebuilt_problem import as_solved, built
 
 Source = Problem | Phases | Recipe | Callable[[], Problem | Phases]
 ADVICE = (
@@ -77,10 +77,6 @@ def unpacked(content: bytes) -> Any:
     return question if isinstance(question, Phases) else checked_problem(question)
 
 
-if TYPE_CHECKING:
-    pass
-
-
 AnySolution: TypeAlias = Solution | PhasesSolution
 
 
@@ -96,7 +92,7 @@ def with_problem(solution: AnySolution, problem: Any) -> Any:
     """A solution that was sent, with the problem, or the phases, that it solves."""
     if isinstance(solution, PhasesSolution):
         return with_phases(replace(solution, recipe=problem.recipe), problem, "the solution")
-    return replace(solution, known_problem=problem, recipe=problem.recipe)
+    return replace(solution, known_problem=as_solved(problem), recipe=problem.recipe)
 
 
 def read_solution(path: Path) -> AnySolution | None:

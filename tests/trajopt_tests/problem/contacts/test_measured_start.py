@@ -296,6 +296,14 @@ def cart(x=1.1, intervals=10, order=3, **rail):
     return problem
 
 
+def test_a_problem_given_with_a_file_has_the_limits_of_its_solve(tmp_path):
+    answer = trajopt.solve(cart(), trajopt.Ipopt(max_iterations=0), starts=1, refine=None)
+    answer.save(tmp_path / "x.npz")
+    again = trajopt.Solution.load(tmp_path / "x.npz", problem=cart())
+    assert again.relaxations == answer.relaxations and again.relaxations
+    assert trajopt.Solution.load(tmp_path / "x.npz", problem=again.problem).problem is again.problem
+
+
 @pytest.mark.long
 def test_a_cart_beyond_its_rail_is_led_back():
     """A system, whose states are all that is measured."""
