@@ -48,6 +48,7 @@ from trajopt.checks.violations import (
     link_violations,
 )
 from trajopt.display.facts import small_plots
+from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import PhasesSolutionData, SolutionData, mesh_of, other_nodes
@@ -346,6 +347,8 @@ class Certificate(CertificateRecord):
             lines += [f"to do: {self._advice}"] if self._advice else []
         if motion is not None:
             lines.append(f"duration {motion.duration:.12g} s, objective {motion.objective:.12g}")
+            if not self.unchecked:
+                lines += Relaxation.lines([each for part in motion.parts for each in part.relaxations])
         return lines + ([f"no switching structure: {reason}"] if reason else [])
 
     def optimality(self, when: str) -> str:

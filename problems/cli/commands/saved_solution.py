@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 @click.option(
     "--accuracy",
     type=float,
-    help="Allowed between nodes, relative to a limit's size or an equation's scale [default: 0.001 of limits, "
-    "0.01 of all else]",
+    help="Allowed between nodes, relative to a limit's size or an equation's scale [default: 0.001 of "
+    "limits, 0.01 of all else]",
 )
 @output_options("json", "quiet", "verbose")
 @explained
