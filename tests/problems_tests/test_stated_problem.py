@@ -60,6 +60,14 @@ def solved(tmp_path_factory):
     return solution, path
 
 
+def assert_same_report(loaded, solution):
+    """The estimate of the optimum is a difference of two solves, and repeats to their tolerance."""
+    read, kept = loaded.verify().summary(), solution.verify().summary()
+    size = max(1.0, abs(solution.objective))
+    assert read.pop("error_of_optimum") == pytest.approx(kept.pop("error_of_optimum"), abs=1e-8 * size)
+    assert read == kept
+
+
 @pytest.mark.long
 def test_a_loaded_solution_has_torques_and_a_report_without_its_script(solved, tmp_path):
     solution, path = solved
@@ -67,7 +75,7 @@ def test_a_loaded_solution_has_torques_and_a_report_without_its_script(solved, t
     t = np.linspace(0.0, solution.duration, 7)
     np.testing.assert_array_equal(loaded.tau(t), solution.tau(t))
     assert not loaded.problem.unsaved
-    assert loaded.verify().summary() == solution.verify().summary()
+    assert_same_report(loaded, solution)
     loaded.save(tmp_path / "again.npz")  # what was read is written again
     assert trajopt.Solution.load(tmp_path / "again.npz").statement == loaded.statement
 
@@ -105,7 +113,7 @@ def test_a_system_of_a_script_is_built_again(tmp_path):
     solution = trajopt.solve(problem, refine=None, starts=1)
     solution.save(tmp_path / "system.npz")
     loaded = trajopt.Solution.load(tmp_path / "system.npz")
-    assert loaded.verify().summary() == solution.verify().summary()
+    assert_same_report(loaded, solution)
 
 
 @pytest.mark.long

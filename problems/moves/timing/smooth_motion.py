@@ -157,8 +157,8 @@ class SmoothMotion(PathMotion):
         lines: dict[str, list[LimitLine]] = {}
         for here, limits in self._stretches():
             bounds = self.bounds(limits)
-            if not models.has_torques:
-                bounds.pop("torque", None)
+            if "torque" in bounds and not models.has_torques:
+                del bounds["torque"]
             asked = {name: self._asked(name, *ends) for name, ends in bounds.items()}
             every = [each for kind in asked.values() for each in kind]
             find_suprema(pieces.chosen(here), models.of(list(bounds)), every)

@@ -204,7 +204,7 @@ def test_a_peak_of_one_phase_that_no_sample_meets_is_not_proved():
 
 def slow_between(solution):
     """By how much the limit of the second phase is violated at any time, of its bound."""
-    entries = solution.verify().reports[1].violations
+    entries = solution.verify().phases[1][1].violations
     return next(entry.dense_relative for entry in entries if entry.name == "slow")
 
 

@@ -80,8 +80,8 @@ def test_a_ball_bounces_beside_a_cart_whose_velocity_goes_on():
     assert after - before == pytest.approx([0.0, G * fall * (1.0 + RESTITUTION), 0.0, 0.0], abs=1e-6)
     report = solution.verify()
     assert report.holds
-    assert report.reports[0].simulation.end_to_end < 1e-9
-    names = [entry.label for entry in report.reports[0].violations]
+    assert report.phases[0][1].simulation.end_to_end < 1e-9
+    names = [entry.label for entry in report.phases[0][1].violations]
     assert [name for name in names if "continuity" in name] == [
         "continuity of q, y", "continuity of q, x", "continuity of q, vx",
     ]  # fmt: skip
