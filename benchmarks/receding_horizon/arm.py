@@ -90,6 +90,8 @@ class MovingGoal:
         times = STEP * np.arange(round(PERIOD / STEP))
         inertia = self.robot.mass_matrix(step.x(0.0)[: self.n])
         drives = joint_drives(step, inertia, slice(None), times, FREQUENCY)
+        strong = np.abs(step.u(times)) / limits.torque_upper - 1.0  # those of the plan: drives cut their own
+        self.beyond = max(self.beyond, float(strong.max()))
         for k in range(times.size):
             tau = drives(k, data.qpos, data.qvel)
             data.qfrc_applied[:] = np.clip(tau, limits.torque_lower, limits.torque_upper)
