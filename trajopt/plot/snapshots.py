@@ -46,6 +46,7 @@ from trajopt.plot.canvas import (
     title,
 )
 from trajopt.plot.curve_panels import starts_of
+from trajopt.problem.systems.system import System
 from trajopt.solution.solution import Answer
 from trajopt.terms.term import Capsule, Quantity, Target, scene_of
 
@@ -96,6 +97,7 @@ class Scene:
     times : (k,) of the snapshots;   lines : (k, segments, 2, 3) links in world axes, m
     path : (m, 3) of the end point;   around : obstacles and targets
     planes : pairs of world axes, the plane that shows most and, of a spatial motion, the one from above
+    has_base : a robot stands on one; a system shows what its `draw` gives, and nothing else
     """
 
     times: NDArray
@@ -103,6 +105,7 @@ class Scene:
     path: NDArray
     around: Sequence[Around]
     planes: list[tuple[int, int]]
+    has_base: bool
 
     @property
     def points(self) -> NDArray:
@@ -178,7 +181,8 @@ def scene_of_motion(answer: Answer, snapshots: int) -> Scene:
     problems = [part.as_built for part in answer.parts]
     dynamics = problems[0].dynamics
     planes = views(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
-    return Scene(times, lines, path, [each for problem in problems for each in scenery(problem)], planes)
+    around = [each for problem in problems for each in scenery(problem)]
+    return Scene(times, lines, path, around, planes, not isinstance(dynamics, System))
 
 
 def _postures(answer: Answer, times: NDArray) -> NDArray:
@@ -232,7 +236,7 @@ def _places(scene: Scene, view: str, figure: GivenFigure, ax: GivenAxes) -> tupl
 def draw_surroundings(axis: Any, scene: Scene, plane: Plane) -> None:
     """Draw what does not move: obstacles, targets, the base, the path of the end point, its ends."""
     draw_scenery(axis, scene.around, plane)
-    if len(plane) == 2:
+    if scene.has_base and len(plane) == 2:
         draw_base(axis, scene.lines[:, 0, 0][:, plane])
     path = scene.path[:, plane]
     axis.plot(*path.T, color=PALETTE[1], linewidth=1.0, linestyle="--", zorder=2)

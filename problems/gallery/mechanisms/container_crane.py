@@ -36,8 +36,9 @@ def rates(node):
 
 
 def draw(node):
-    """The rope, from the trolley to the load."""
-    return [(node.x, 0.0), (node.x + node.l * np.sin(node.theta), -node.l * np.cos(node.theta))]
+    """The rail, and the rope from the trolley to the load."""
+    load = (node.x + node.l * np.sin(node.theta), -node.l * np.cos(node.theta))
+    return [[(-1.0, 0.0), (11.0, 0.0)], [(node.x, 0.0), load]]
 
 
 @trajopt.term

@@ -52,6 +52,7 @@ def test_pictures_of_a_solution_and_of_its_file_are_the_same(tmp_path):
     axis = trajopt.plot.motion(loaded, snapshots=3).axes[0]
     rail = [line for line in axis.lines if np.array_equal(line.get_xdata(), [-1.0, 2.0])]
     assert len(rail) == 1  # it stands still, and is drawn once
+    assert all(line.get_marker() != "s" for line in axis.lines)  # the square of a robot's base
 
 
 def test_a_file_holds_a_problem_without_a_picture_that_reads_a_table(tmp_path):
