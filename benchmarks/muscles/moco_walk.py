@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import chdir
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
@@ -141,15 +142,14 @@ def moco(folder: Path, tolerance: float) -> tuple[float, int, float]:
     inverse.set_kinematics_allow_extra_columns(True)
     inverse.set_convergence_tolerance(tolerance)
     inverse.set_constraint_tolerance(tolerance)
-    began = time.process_time()
-    solution = inverse.solve().getMocoSolution()
-    seconds = time.process_time() - began
-    if solution.isSealed():
-        solution.unseal()
-    with TemporaryDirectory() as place:
-        file = Path(place) / "solution.sto"
-        solution.write(str(file))
-        table = read_storage(file)
+    with TemporaryDirectory() as place, chdir(place):  # Moco writes a file where it runs
+        began = time.process_time()
+        solved = inverse.solve()  # holds the solution, which ends with it
+        seconds, solution = time.process_time() - began, solved.getMocoSolution()
+        if solution.isSealed():
+            solution.unseal()
+        solution.write("solution.sto")
+        table = read_storage("solution.sto")
     muscles = [name for name in table.columns if name.endswith("/activation")]
     priced = [name.removesuffix("/activation") for name in muscles]
     priced += [name for name in table.columns if "/reserve_" in name]
@@ -167,4 +167,4 @@ def simpson_weights(time: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), [float(word) for word in sys.argv[2:]])
+    main(Path(sys.argv[1]).resolve(), [float(word) for word in sys.argv[2:]])
