@@ -4,7 +4,7 @@
 
 FOLDER is example3DWalking of opensim-core (subject_walk_scaled.osim and its function-based paths,
 coordinates.sto, grf_walk.xml). 80 muscles, 0.48 to 1.61 s, 57 intervals, width 1.5, no passive force. For
-every tolerance MocoInverse is run too (package `opensim`; 3 to 6 minutes each). Compared are muscles and
+every tolerance MocoInverse is run too (package `opensim`; 2 to 6 minutes each). Compared are muscles and
 reserves: what else Moco adds, at the pelvis, the trunk and the arms, follows from the motion alone.
 """
 
@@ -36,6 +36,7 @@ from problems.human.opensim.storage import read_storage
 
 MODEL = "subject_walk_scaled"
 WINDOW, INTERVALS = (0.48, 1.61), 57
+MOCO_INTERVAL = 0.02  # s, of the example, which gives as many
 ROUNDING = 1e-9  # s, added to both ends of the window
 GUESSES = (0.02, 0.05, 0.5)
 KNEE, KNEE_WEIGHT = "walker_knee_r", 10.0
@@ -138,7 +139,7 @@ def moco(folder: Path, tolerance: float) -> tuple[float, int, float]:
     inverse.setKinematics(osim.TableProcessor(str(folder / "coordinates.sto")))
     inverse.set_initial_time(WINDOW[0])
     inverse.set_final_time(WINDOW[1])
-    inverse.set_mesh_interval((WINDOW[1] - WINDOW[0]) / INTERVALS)
+    inverse.set_mesh_interval(MOCO_INTERVAL)
     inverse.set_kinematics_allow_extra_columns(True)
     inverse.set_convergence_tolerance(tolerance)
     inverse.set_constraint_tolerance(tolerance)
