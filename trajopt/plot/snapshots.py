@@ -105,7 +105,7 @@ class Scene:
     path: NDArray
     around: Sequence[Around]
     planes: list[tuple[int, int]]
-    has_base: bool
+    has_base: bool = True
 
     @property
     def points(self) -> NDArray:
