@@ -11,6 +11,7 @@ a module that imports it. A fault that no test catches may change nothing: read 
 
 import argparse
 import ast
+import functools
 import os
 import random
 import re
@@ -62,9 +63,10 @@ def drawn(count: int, seed: int = 0) -> list[Fault]:
     return [kinds[number % 3][number // 3] for number in range(count)]
 
 
-def tests_of(module: str) -> list[str]:
-    """The test files that stand nearest to a module along imports, its own folder's first."""
-    known, imported = modules(), {}
+@functools.cache
+def imports_of_tests() -> dict[Path, set[str | None]]:
+    """Our own modules that each test file imports, or uses by a name that a package exports."""
+    known = modules()
     homes = {
         f"{package}.{alias.name}": node.module
         for package in ("dynamics", "trajopt")
@@ -72,9 +74,16 @@ def tests_of(module: str) -> list[str]:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
+    imported: dict[Path, set[str | None]] = {}
     for path in (ROOT / "tests").rglob("test_*.py"):
         named = re.findall(r"\b(?:dynamics|trajopt)\.\w+", path.read_text(encoding="utf-8"))
         imported[path] = {homes.get(name) for name in named} | set(imports_of(path, known))
+    return imported
+
+
+def tests_of(module: str) -> list[str]:
+    """The test files that stand nearest to a module along imports, its own folder's first."""
+    imported = imports_of_tests()
     folder = module.rpartition(".")[0].replace(".", "_tests/", 1).replace(".", "/")
     reached = importers = {module}
     while importers:
