@@ -148,6 +148,24 @@ def test_links_always_within_the_clearance_are_left_out_by_name():
     assert "1 that stay within 10 mm in nearly all poses (l1 and tool)" in line
 
 
+def test_the_bound_of_a_link_is_the_distance_from_its_first_joint_less_the_chain_stretched_out():
+    """By hand; the slide travels 3 m, and 10 mm more."""
+    robot = robot_of(
+        link("base", 0.1),
+        link("l1", 0.08, "0 .3 .4"),
+        link("l2", 0.05, "0 0 .25"),
+        link("l3", 0.02),
+        joint("j1", "revolute", "base", "l1", at="0 0 .1"),
+        joint("j2", "revolute", "l1", "l2", "0 1 0", ".2 .3 .6"),
+        joint("j3", "prismatic", "l2", "l3", at="0 .4 .3"),
+    )
+    scene = moves.Scene([moves.sphere(0.5, (6, 8, 0.1)), moves.half_space((0, 0, 1), (0, 0, -9))])
+    found = dynamics.Clearances(robot.model, scene)
+    reach = np.array([0.5 + 0.08, 0.7 + 0.25 + 0.05, 0.7 + 0.5 + 3.01 + 0.02])
+    bounds = apart_in_all_poses(robot.model, found.robot, found.solids)[-3:]
+    np.testing.assert_allclose(bounds, np.array([9.5, 9.1]) - reach[:, None], atol=1e-12)
+
+
 @pytest.mark.long
 def test_obstacles_out_of_reach_are_counted_and_not_computed_with():
     """The bound holds in all poses, and only obstacles beyond it are left out."""

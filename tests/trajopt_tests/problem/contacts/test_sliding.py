@@ -10,7 +10,7 @@ import trajopt
 from problems.gallery.legged.one_legged_hopper import BENT, hopper
 from problems.gallery.legged.solo import solo
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.checks.residual_forces import standing_feet
+from trajopt.checks.residual_forces import stances_of, standing_feet
 from trajopt.transcription.transcribe import transcribe
 
 SOLO = solo()
@@ -32,6 +32,15 @@ def test_along_axes_that_nothing_holds_there_is_no_friction():
     assert without_friction(standing("xz")) == {named["y"]}
     assert without_friction(standing("z")) == set(named.values())
     assert without_friction(standing("z", trajopt.Ground(slope=(0.2, 0.1)))) == set(named.values())
+
+
+def test_a_stance_goes_on_while_the_foot_stands_in_the_next_arc_held_along_the_same_axes():
+    phases = [(("FL",), 0.1), (("FL", "FR"), 0.1), (("FR",), 0.1), (("FL",), 0.1), (("FL", "HL"), 0.1)]
+    schedule = trajopt.Schedule(phases)
+    problem = trajopt.Problem(SOLO, schedule.trajectory(2))
+    assert list(stances_of(problem.contact("FL_FOOT", schedule.arcs("FL")))) == [[0, 1], [3, 4]]
+    foot = problem.contact("FR_FOOT", schedule.arcs("FR"), held={1: "xyz", 2: "z"})
+    assert list(stances_of(foot)) == [[1], [2]]
 
 
 @pytest.mark.long
