@@ -4,9 +4,8 @@ On a span with middle m a coordinate changes by at most D_k = h / 2 max |q_k'|, 
 coefficients of the spline. A point of the robot moves by at most
     sum_k D_k (|J_k(m)| + (r_k rho + s_k) sum_j r_j D_j + r_k sum_j s_j D_j)
 from where it is at m: J_k is its velocity per rate of coordinate k; r_k and s_k are how far coordinate k
-turns and slides per unit, rho the length of the chain from the base stretched out. A distance falls by no
-more than both shapes move; coordinates that carry both do not count. Where that is not enough spans are
-halved.
+turns and slides per unit, rho the full length of the chain from the base. A distance falls by no more than
+both shapes move; coordinates that carry both do not count. Where that is not enough spans are halved.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.motion_table import motion_table
 from problems.moves.timing.followed_curve import FollowedCurve
-from problems.moves.view.surroundings import Stretch, Surroundings
+from problems.moves.view.surroundings import MotionSegment, Surroundings
 from problems.moves.view.view import View, view
 from trajopt.base.arrays import Array
 from trajopt.display.curves import Samples
@@ -111,7 +111,7 @@ class Motion(ABC):
     @property
     def surroundings(self) -> Surroundings:
         """Objects and paths that `view` shows beside the motion."""
-        return Surroundings((Stretch(self.model, 0.0, self.duration),), dynamics.Scene())
+        return Surroundings((MotionSegment(self.model, 0.0, self.duration),), dynamics.Scene())
 
     def view(self, path: str | os.PathLike[str], **options: Any) -> View:
         """Write `moves.view(motion, path)`, a page for browsers in three dimensions, with these options."""

@@ -77,7 +77,7 @@ class MotionLimits:
     Infinity: no limit. Where limits change along the way these are the widest, and
 
     borders : (k + 1,) places where they change and both ends, in s of a path, in a task numbers of goals
-    stretches : (k,) those between; empty where they are the same everywhere
+    segments : (k,) those between; empty where they are the same everywhere
     """
 
     velocity: Array
@@ -86,7 +86,7 @@ class MotionLimits:
     torque_upper: Array
     jerk: Array = field(default_factory=lambda: np.array(np.inf))
     borders: Array = field(default_factory=lambda: np.zeros(0))
-    stretches: tuple[MotionLimits, ...] = ()
+    segments: tuple[MotionLimits, ...] = ()
 
     @property
     def has_torque(self) -> bool:
@@ -96,8 +96,8 @@ class MotionLimits:
 
     @property
     def parts(self) -> tuple[MotionLimits, ...]:
-        """The stretches; these limits alone where they are the same everywhere."""
-        return self.stretches or (self,)
+        """The segments; these limits alone where they are the same everywhere."""
+        return self.segments or (self,)
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -116,22 +116,22 @@ class MotionLimits:
         return {name: ends for name, ends in every.items() if np.any(np.isfinite(ends))}
 
     def of(self, number: int) -> MotionLimits:
-        """The limits of a stretch by its number; those that are the same everywhere, for any."""
-        return self.stretches[number] if self.stretches else self
+        """The limits of a segment by its number; those that are the same everywhere, for any."""
+        return self.segments[number] if self.segments else self
 
     def at(self, places: ArrayLike) -> MotionLimits:
         """The limits at places (...,), of arrays (..., n), of both sides of a border the wider.
 
         Those that are the same everywhere stay (n,).
         """
-        if not self.stretches:
+        if not self.segments:
             return self
         aside = AGREEMENT * (self.borders[-1] - self.borders[0])
         sides = [self._rows(np.asarray(places) + off) for off in (-aside, aside)]
         return widest(sides)
 
     def _rows(self, places: Array) -> MotionLimits:
-        every = zip(*(each.arrays for each in self.stretches), strict=True)
+        every = zip(*(each.arrays for each in self.segments), strict=True)
         at = np.searchsorted(self.borders[1:-1], places, side="right")
         return self.with_arrays(np.stack(arrays)[at] for arrays in every)
 
@@ -178,13 +178,13 @@ def limits_of(
     apart = (np.diff(inner, prepend=places[0]) > least) & (places[-1] - inner > least)
     inner = inner[apart]  # borders that differ by rounding are one, and none is at an end
     ends = np.concatenate([places[:1], inner, places[-1:]])
-    stretches = []
+    segments = []
     for middle in 0.5 * (ends[1:] + ends[:-1]):
         number = {name: int(np.searchsorted(borders[name], middle)) for name in varied}
         here = {name: each.values[number[name]] for name, each in varied.items()}
         where = {name: f" over segment {number[name]}" for name in varied}
-        stretches.append(_constant_limits(model, given | here, where))
-    return replace(widest(stretches), borders=ends, stretches=tuple(stretches))
+        segments.append(_constant_limits(model, given | here, where))
+    return replace(widest(segments), borders=ends, segments=tuple(segments))
 
 
 def _constant_limits(

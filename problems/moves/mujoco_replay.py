@@ -86,24 +86,22 @@ def replay(motion: Any, step: float = 1e-3, bandwidth: float = 10.0) -> Replay:
     check_positive("step", step)
     check_positive("bandwidth", bandwidth)
     source = source_of(motion)
-    plans = [
-        Plan.of(source, *stretch, step, 2.0 * np.pi * bandwidth) for stretch in _stretches(motion, source)
-    ]
+    plans = [Plan.of(source, *phase, step, 2.0 * np.pi * bandwidth) for phase in _phases(motion, source)]
     runs = {(way, control): _simulated(plans, way, control) for way in INTEGRATORS for control in CONTROLS}
     return Replay(max(plan.step for plan in plans), runs)
 
 
-def _stretches(motion: Any, source: MotionSource) -> list[tuple[Any, float, float]]:
+def _phases(motion: Any, source: MotionSource) -> list[tuple[Any, float, float]]:
     """The robot with what it carries, and from when to when, s; neighbours with the same are one."""
     if not hasattr(motion, "surroundings"):
         return [(source.model, 0.0, source.duration)]
-    groups = groupby(motion.surroundings.stretches, lambda stretch: id(stretch.model))
+    groups = groupby(motion.surroundings.segments, lambda segment: id(segment.model))
     same = [list(group) for _, group in groups]
     return [(group[0].model, group[0].begin, group[-1].end) for group in same]
 
 
 def _simulated(plans: list[Plan], integrator: str, control: str) -> ReplayedMotion:
-    """One simulation of all stretches, each from the state in which the one before ends."""
+    """One simulation of all phases, each from the state in which the one before ends."""
     state, times, found, planned = (plans[0].table[0][0], plans[0].table[1][0]), [], [], []
     for plan in plans:
         here, state = plan.simulated(state, integrator, control)
@@ -118,7 +116,7 @@ def _simulated(plans: list[Plan], integrator: str, control: str) -> ReplayedMoti
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A stretch of the planned motion at times begin, begin + step / 2 ..., and its simulations.
+    """A phase of the planned motion at times begin, begin + step / 2 ..., and its simulations.
 
     model : the robot with what it carries; count : of steps; frequency : rad/s, of the feedback
     """

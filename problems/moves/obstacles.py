@@ -135,11 +135,12 @@ def solve_clear(
             asked, own, refine=None, starts=1, coarse_to_fine=False, time_limit=left
         )
         checks = [least_clearances(*pair) for pair in zip(of_parts, solution.parts, strict=True)]
-        deepest = min(0.0, *(float(least.min()) - wanted for _, least in checks))
+        deepest = float(np.min([0.0, *(least.min() - wanted for _, least in checks)]))
         peaks = [_other_peaks(part, accuracy) for part in solution.parts]
-        beyond = max(0.0, *(peak.largest - (accuracy or 0.0) for peak in peaks))
-        if best is None or (solution.converged, deepest, -beyond) > closest:
-            best, closest = solution, (solution.converged, deepest, -beyond)
+        beyond = float(np.max([0.0, *(peak.largest - (accuracy or 0.0) for peak in peaks)]))
+        reached = (solution.converged, *np.where(np.isnan([deepest, beyond]), -np.inf, [deepest, -beyond]))
+        if best is None or reached > closest:
+            best, closest = solution, reached
         is_done = deepest == beyond == 0.0 if solution.converged else not patient
         if is_done or solution.status in STOPPED:
             break

@@ -208,8 +208,8 @@ class Certificate(CertificateRecord):
             return next(chain(links, failing), "")
         if self.failing:
             return self.failing[0].missed
-        if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known
-            worst = max(self.violations, key=lambda each: each.value)
+        if not self.largest_violation <= self.tolerance:  # shorter than the lines' resolution, but known
+            worst = self.violations[int(np.argmax([each.value for each in self.violations]))]
             return f"the search met {worst.label}: {worst.value:.3e} at t = {worst.time:.6f} s"
         return ""
 
@@ -228,7 +228,7 @@ class Certificate(CertificateRecord):
     @property
     def largest_violation(self) -> float:
         """Largest violation of all path limits, in their units; negative with a margin, -inf without any."""
-        return max((violation.value for violation in self.violations), default=-np.inf)
+        return float(np.max([violation.value for violation in self.violations], initial=-np.inf))
 
     @cached_property
     def simulation(self) -> Simulation | None:

@@ -53,7 +53,7 @@ def time_scaled(
     growth, slower, first = 0.0, solution, 0.0
     for _ in range(settings.time_scaling_attempts + 1):
         violations = largest_violations(slower)
-        if growth and max(violation.value for violation in violations) <= tolerance:
+        if growth and all(violation.value <= tolerance for violation in violations):
             return slower
         # Torques fall by twice the growth of the duration, but for the part that carries gravity.
         largest = max((each.share for each in violations), default=0.0)
@@ -280,7 +280,7 @@ def _violated(certificate: Certificate) -> float:
 
 def _missed(solution: Answer) -> float:
     """Residual of the path equations between nodes, relative to their scale."""
-    return max(float(errors.max()) for part in solution.parts for errors in equation_errors(part))
+    return float(np.max([errors.max() for part in solution.parts for errors in equation_errors(part)]))
 
 
 def _joined(*reasons: str) -> str:

@@ -24,7 +24,7 @@ NARROWER = 0.25  # of the width below which rounding counts: tried too, as more 
 HIGHEST = {"speed": (1, 1.875), "acceleration": (2, 5.774), "jerk": (3, 60.0)}
 SMOOTHING = 8e-3  # s, of a motion whose acceleration jumps: four cycles of a controller of 500 Hz
 NANOSECONDS = 9  # decimals of a time in seconds that a message holds
-MOST_STRETCHES = 30
+MOST_SCALINGS = 30
 POWERS = {
     "speed": 1.0,
     "acceleration": 0.5,
@@ -55,7 +55,7 @@ def hand_over(
         None: 8 ms where it jumps, else none. The joints leave the path by the acceleration times
         smoothing^2 / 24, and the motion is longer by it
 
-    What the interpolant still exceeds is removed by stretching the duration, so that all limits hold within
+    What the interpolant still exceeds is removed by a longer duration, so that all limits hold within
     1e-6 of them; `converged` is False where that does not help, at a limit of position for instance. Limits
     of position, speed, acceleration and, of quintic segments, jerk are proved for all times; torques are
     sampled at nine times of every segment, with the peaks of parabolas. Raises OptionError for what is no
@@ -80,7 +80,7 @@ def hand_over(
         other = _slowed(source, segments, times, cycle, speed)
         found = min(found, other, key=lambda each: (not each.converged, each.duration))
     distance = _distance(found, original, 0.5 * smoothing).max()
-    return replace(found, deviation=float(distance), stretch=found.duration / original.duration)
+    return replace(found, deviation=float(distance), time_scale=found.duration / original.duration)
 
 
 def _slowed(
@@ -88,11 +88,12 @@ def _slowed(
 ) -> HandOver:
     """Points at times of the motion, slowed down until their segments keep its limits, if that helps."""
     found = _points_at(source, segments, times, _whole_cycles(source.duration, 1.0 / speed, cycle))
-    for _ in range(MOST_STRETCHES):
-        if found.converged:
+    for _ in range(MOST_SCALINGS):
+        factor = _slower(found.certificate)
+        if found.converged or np.isnan(factor):
             break
-        stretch = _whole_cycles(source.duration, found.stretch * _slower(found.certificate), cycle)
-        found = _points_at(source, segments, times, stretch)
+        time_scale = _whole_cycles(source.duration, found.time_scale * factor, cycle)
+        found = _points_at(source, segments, times, time_scale)
     return found
 
 
@@ -132,7 +133,7 @@ def _narrowest(source: MotionSource, accuracy: float) -> float:
         if name in bounds
         for lower, upper in [bounds[name]]
     ]
-    return float(max((width.max() for width in widths), default=0.0))
+    return float(np.max(widths, initial=0.0))
 
 
 def _apart(times: Array, width: float) -> Array:
@@ -149,29 +150,33 @@ def _halved(times: Array, divided: Array) -> Array:
     return np.sort(np.concatenate([times, middle[divided]]))
 
 
-def _points_at(source: MotionSource, segments: Segments, times: Array, stretch: float) -> HandOver:
+def _points_at(source: MotionSource, segments: Segments, times: Array, time_scale: float) -> HandOver:
     """The points of the motion slowed down by a factor, at whole nanoseconds."""
-    rounded = np.round(times * stretch, NANOSECONDS)
-    t = np.clip(rounded / stretch, 0.0, source.duration)
-    points = source.q(t), source.v(t) / stretch, source.a(t) / stretch**2
-    return HandOver(source, segments, rounded, *points, deviation=0.0, stretch=stretch)
+    rounded = np.round(times * time_scale, NANOSECONDS)
+    t = np.clip(rounded / time_scale, 0.0, source.duration)
+    points = source.q(t), source.v(t) / time_scale, source.a(t) / time_scale**2
+    return HandOver(source, segments, rounded, *points, deviation=0.0, time_scale=time_scale)
 
 
 def _distance(found: HandOver, motion: MotionSource, delay: float = 0.0) -> Array:
     """The largest distance of a joint from a motion that is ahead by a delay, on each segment (segments,)."""
     t = found.grid[:-1]
-    at = np.clip(t / found.stretch - delay, 0.0, motion.duration)
+    at = np.clip(t / found.time_scale - delay, 0.0, motion.duration)
     return np.abs(found.q(t) - motion.q(at)).max(axis=-1).reshape(-1, PARTS).max(axis=1)
 
 
-def _whole_cycles(duration: float, stretch: float, cycle: float | None) -> float:
-    """The stretch, raised so that the duration is a whole number of cycles."""
+def _whole_cycles(duration: float, time_scale: float, cycle: float | None) -> float:
+    """The time scale, raised so that the duration is a whole number of cycles."""
     if cycle is None:
-        return stretch
-    return float(np.ceil(duration * stretch / cycle * (1.0 - AGREEMENT))) * cycle / duration
+        return time_scale
+    return float(np.ceil(duration * time_scale / cycle * (1.0 - AGREEMENT))) * cycle / duration
 
 
 def _slower(certificate: MotionCertificate) -> float:
-    """The factor of the duration that brings speed and acceleration to their limits, and torque nearer."""
-    excess = {line.name: max(line.excess, TOLERANCE) for line in certificate.lines}
-    return max([1.0, *((1.0 + excess[name]) ** POWERS[name] for name in POWERS.keys() & excess.keys())])
+    """The factor of the duration that brings speed and acceleration to their limits, and torque nearer.
+
+    NaN where an excess is.
+    """
+    excess = {line.name: np.maximum(line.excess, TOLERANCE) for line in certificate.lines}
+    every = [(1.0 + excess[name]) ** POWERS[name] for name in POWERS.keys() & excess.keys()]
+    return float(np.max([1.0, *every]))

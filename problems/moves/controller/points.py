@@ -32,8 +32,8 @@ class HandOver(FollowedCurve):
 
     segments : how the controller interpolates; q(t), v(t), a(t) and tau(t) are those of its interpolant
     certificate : the limits of the interpolant; torque is sampled, the others are proved
-    deviation : rad or m, the largest distance of a joint from the motion at the same, stretched time
-    stretch : duration of the points divided by that of the motion at full speed
+    deviation : rad or m, the largest distance of a joint from the motion at the same, scaled time
+    time_scale : duration of the points divided by that of the motion at full speed
     """
 
     source: MotionSource
@@ -43,7 +43,7 @@ class HandOver(FollowedCurve):
     velocities: Array
     accelerations: Array
     deviation: float
-    stretch: float
+    time_scale: float
 
     @cached_property
     def curve(self) -> SplinePath:
@@ -155,6 +155,6 @@ class HandOver(FollowedCurve):
     def __repr__(self) -> str:
         return (
             f"HandOver of {self.duration:.6g} s, {len(self.times)} points with {self.segments} segments, "
-            f"{self.deviation:.1e} from the motion at most, {self.stretch:.6g} times its duration\n"
+            f"{self.deviation:.1e} from the motion at most, {self.time_scale:.6g} times its duration\n"
             f"{self.certificate}"
         )

@@ -154,7 +154,7 @@ def source_of(motion: Any) -> MotionSource:
         motion.v,
         motion.a,
         lambda t: limits_at(t).by_name((own.q_lower, own.q_upper)),
-        times if motion.limits.stretches else times[[0, -1]],
+        times if motion.limits.segments else times[[0, -1]],
         getattr(motion, "torque_of", lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a)),
     )
 

@@ -19,7 +19,7 @@ from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_limits import clearance_line, joined, proved_lines, sampled_clearance
 from problems.moves.tasks.reaching import target_errors
 from problems.moves.tasks.stated_task import StatedTask
-from problems.moves.view.surroundings import Stretch, Surroundings
+from problems.moves.view.surroundings import MotionSegment, Surroundings
 from trajopt.archive.solution_archive import save
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
@@ -57,8 +57,8 @@ class PlannedMotion(SplineMotion):
             tuple(points for each in curves for points in each.control_points),
             np.concatenate([each.durations for each in curves]),
         )
-        models = zip(problem.models, problem.stretches, strict=True)
-        loaded = tuple(model for model, stretch in models for _ in stretch)
+        models = zip(problem.models, problem.phases, strict=True)
+        loaded = tuple(model for model, phase in models for _ in phase)
         found = PlannedMotion(task, joined(curve), loaded, solution)
         return found._slowed() if solution.converged else found
 
@@ -110,8 +110,8 @@ class PlannedMotion(SplineMotion):
     def surroundings(self) -> Surroundings:
         """The scene, the robot with its loads from goal to goal, and the frames that goals are given for."""
         ends = self.times.tolist()
-        stretches = tuple(map(Stretch, self.loaded, ends[:-1], ends[1:]))
-        return Surroundings(stretches, self.task.scene, self.task.frames, self.task.robot.urdf)
+        segments = tuple(map(MotionSegment, self.loaded, ends[:-1], ends[1:]))
+        return Surroundings(segments, self.task.scene, self.task.frames, self.task.robot.urdf)
 
     def place(self, frame: str, t: Any) -> Array:
         """Place of a frame's origin at times (...,), (..., 3) m, world axes."""
@@ -129,7 +129,7 @@ class PlannedMotion(SplineMotion):
 
     def _proved(self) -> list[LimitLine]:
         """Lines of q and its rates for all times, where limits change the largest excess of all arcs."""
-        if not self.limits.stretches:
+        if not self.limits.segments:
             return proved_lines(self.curve, self.model, self.limits)
         lines: dict[str, list[LimitLine]] = {}
         for arc, start in enumerate(self.times[:-1].tolist()):
@@ -187,12 +187,16 @@ class PlannedMotion(SplineMotion):
             for target in goal.targets:
                 error = target_errors(self.model, target.at(time), q[None])[0]
                 distance, angle = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
-                misses.append((max(distance - target.distance, angle - target.angle), target.frame))
+                misses += [
+                    (distance - target.distance, target.frame),
+                    (angle - target.angle, target.frame),
+                ]
                 if target.velocity is not None:
                     rate = dynamics.frame_velocity(self.model, q, v, target.frame)[3:]
                     misses.append((np.linalg.norm(rate - target.velocity), target.frame))
-            worst, where = max(misses)
-            found.append(LimitLine(goal.name, "sampled", float(worst), where, time, 1))
+            values, places = zip(*misses, strict=True)
+            worst = int(np.argmax(values))  # NaN above all, unlike Python's max
+            found.append(LimitLine(goal.name, "sampled", float(values[worst]), places[worst], time, 1))
         return found
 
     def _rule_lines(self, t: Array, arc: Array) -> list[LimitLine]:
@@ -250,11 +254,11 @@ class PlannedMotion(SplineMotion):
         motion, growth = self, 0.0
         timed = {*ORDERS[1:], "torque", "tool speed"}
         for _ in range(ROUNDS):
-            excess = [line.excess for line in motion.certificate.lines if line.name in timed]
-            if max(excess, default=0.0) <= TOLERANCE:
+            excess = np.max([0.0, *(line.excess for line in motion.certificate.lines if line.name in timed)])
+            if excess <= TOLERANCE:
                 return motion
-            growth = 2.0 * growth + max(excess)
-            if growth > MOST_SCALING:
+            growth = 2.0 * growth + float(excess)
+            if not growth <= MOST_SCALING:  # NaN, too
                 break
             curve = replace(self.curve, durations=self.curve.durations * (1.0 + growth))
             motion = replace(self, curve=curve, slowed=growth)

@@ -44,7 +44,7 @@ class Task:
     steps: list[Step] = field(default_factory=list, init=False)
     kept: tuple[KeptAxis, ...] = field(default=(), init=False)
     carried: tuple[Payload, ...] = field(default=(), init=False)
-    bounds: MotionLimits = field(init=False)
+    bounds: MotionLimits | None = field(default=None, init=False)  # None: those of the robot's file
     tool_speed: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +60,6 @@ class Task:
                 "the robot has no shapes that could touch the scene: give moves.robot(path, shapes='fit')"
             )
         check_positive("clearance", self.clearance)
-        self.bounds = limits_of(self.robot.model, None, None, None)
 
     def start(
         self,
@@ -310,7 +309,7 @@ class Task:
         Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, for a joint
         whose torque does not suffice to stand still at a goal, and for a start or a goal at which shapes come
         too near to each other, with their names and the depth, for rates v and a beyond a limit, or from
-        which no motion keeps one; OptionError without start or goals.
+        which no motion keeps one; OptionError without start or goals; UnboundedError without any limit.
         """
         return solved(self.stated, paths, intervals, time_limit)
 
@@ -322,7 +321,8 @@ class Task:
         last = self.steps[-1]
         if last.passed:
             raise OptionError(f"the task ends at {last.goal.name!r}, which is passed: end it by to(...)")
-        count = len(self.bounds.stretches)
+        limits = limits_of(self.robot.model, None, None, None) if self.bounds is None else self.bounds
+        count = len(limits.segments)
         if count not in (0, len(self.steps)):
             raise OptionError(
                 f"limits are given over {count} segments, and the task has {len(self.steps)} goals: give a "
@@ -332,7 +332,7 @@ class Task:
             self.robot,
             self.origin,
             tuple(self.steps),
-            self.bounds,
+            limits,
             self.tool_speed,
             self.scene,
             self.clearance,

@@ -40,7 +40,7 @@ class TaskProblem:
     intervals: int
 
     @cached_property
-    def stretches(self) -> list[list[int]]:
+    def phases(self) -> list[list[int]]:
         """The numbers of the steps, those together that carry the same."""
         steps = self.task.steps
         numbers = range(len(steps))
@@ -48,14 +48,14 @@ class TaskProblem:
 
     @cached_property
     def models(self) -> list[dynamics.RigidBodyModel]:
-        """The robot of every stretch, with what it carries."""
-        return [self.task.loaded(self.task.steps[stretch[0]].payloads) for stretch in self.stretches]
+        """The robot of every phase, with what it carries."""
+        return [self.task.loaded(self.task.steps[phase[0]].payloads) for phase in self.phases]
 
     @cached_property
     def asked(self) -> trajopt.Problem | trajopt.Phases:
         """A problem, or phases where it carries different bodies."""
-        each = list(zip(self.stretches, self.models, strict=True))
-        problems = [self._problem(stretch, model) for stretch, model in each]
+        each = list(zip(self.phases, self.models, strict=True))
+        problems = [self._problem(phase, model) for phase, model in each]
         asked = problems[0] if len(problems) == 1 else self._linked(problems)
         asked.recipe = self.recipe
         return asked
@@ -70,23 +70,23 @@ class TaskProblem:
 
     def _linked(self, problems: list[trajopt.Problem]) -> trajopt.Phases:
         phases = trajopt.Phases(*problems, name="task")
-        for (before, after), stretch in zip(itertools.pairwise(problems), self.stretches, strict=False):
-            border = self.task.steps[stretch[-1]]
+        for (before, after), phase in zip(itertools.pairwise(problems), self.phases, strict=False):
+            border = self.task.steps[phase[-1]]
             for term in (trajopt.q,) if border.rests else (trajopt.q, trajopt.v, trajopt.a):
                 name = f"{term.name} goes on after {border.goal.name}"
                 phases.link(term, before.at("end"), after.at("start"), name=name)
         return phases
 
-    def _problem(self, stretch: list[int], model: dynamics.RigidBodyModel) -> trajopt.Problem:
+    def _problem(self, phase: list[int], model: dynamics.RigidBodyModel) -> trajopt.Problem:
         mesh = trajopt.Trajectory.uniform(
-            self.intervals, DEGREE, (SHORTEST, LONGEST), arcs=len(stretch), continuity=2
+            self.intervals, DEGREE, (SHORTEST, LONGEST), arcs=len(phase), continuity=2
         )
-        steps = [self.task.steps[k] for k in stretch]
+        steps = [self.task.steps[k] for k in phase]
         problem = trajopt.Problem(model, mesh, name=f"to {steps[-1].goal.name}")
         problem.minimize(trajopt.duration, name="time")
-        self._start(problem, stretch[0])
-        states = [self.task.origin] if stretch[0] == 0 else []
-        states += [step.goal for step in self.task.steps[max(stretch[0] - 1, 0) : stretch[-1] + 1]]
+        self._start(problem, phase[0])
+        states = [self.task.origin] if phase[0] == 0 else []
+        states += [step.goal for step in self.task.steps[max(phase[0] - 1, 0) : phase[-1] + 1]]
         for arc, step in enumerate(steps):
             at = "end" if arc == len(steps) - 1 else trajopt.ArcNodes(arc, "end")
             _goal_rows(problem, step.goal.rows(), at)
@@ -98,16 +98,16 @@ class TaskProblem:
                 term, lower, upper, name = rule.row(MARGIN)
                 over = "path" if len(steps) == 1 else trajopt.ArcNodes(arc, "whole")
                 problem.subject_to(term, lower, upper, over=over, name=f"{name}, to {step.goal.name}")
-        limit_rows(problem, model, self.task.limits, states=states, numbers=stretch)
+        limit_rows(problem, model, self.task.limits, states=states, numbers=phase)
         for speed in self.task.tool_speeds:
             term, lower, upper, name = speed.row(MARGIN)
             problem.subject_to(term, lower, upper, name=name)
         clearances = self.task.clearances(model)
         if clearances is not None:
-            way = np.concatenate([_refined(self.guess[k]) for k in stretch])
-            ends = np.concatenate([self.guess[k][[0, -1]] for k in stretch])
+            way = np.concatenate([_refined(self.guess[k]) for k in phase])
+            ends = np.concatenate([self.guess[k][[0, -1]] for k in phase])
             keep_clear(problem, clearances, self.task.clearance, way, ends)
-        curve, durations = self._guessed(stretch)
+        curve, durations = self._guessed(phase)
         problem.guess(curve, durations)
         return problem
 
@@ -118,10 +118,10 @@ class TaskProblem:
         if not self.task.origin.in_motion if before is None else before.rests:
             problem.start_at(v=0.0, a=0.0)
 
-    def _guessed(self, stretch: list[int]) -> tuple[Callable[[Any], Array], Array]:
+    def _guessed(self, phase: list[int]) -> tuple[Callable[[Any], Array], Array]:
         """q(s) of normalised time, all arcs counted alike, and the seconds of every arc."""
         parts: list[tuple[Array, Array]] = []  # of every arc: times from its start, poses
-        for run in runs(stretch, self.task.steps):
+        for run in runs(phase, self.task.steps):
             parts += eased([self.guess[k] for k in run], self.task.limits)
         seconds = np.array([times[-1] for times, _ in parts])
 
@@ -139,10 +139,10 @@ class TaskProblem:
         return curve, seconds
 
 
-def runs(stretch: list[int], steps: tuple[Step, ...]) -> list[list[int]]:
-    """The steps of a stretch from rest to rest."""
+def runs(phase: list[int], steps: tuple[Step, ...]) -> list[list[int]]:
+    """The steps of a phase from rest to rest."""
     found: list[list[int]] = [[]]
-    for k in stretch:
+    for k in phase:
         found[-1].append(k)
         if steps[k].rests:
             found.append([])
@@ -204,7 +204,7 @@ def limit_rows(
     hold : "hull" limits control points of positions and speeds, which holds for all times but leaves a part
         of the range unused, and is not narrowed; "nodes" limits them as the others
     states : goals whose accelerations and torques are within the limits as they are, without a margin
-    numbers : of the stretches of limits that change along the way, one for each arc of the problem; these are
+    numbers : of the segments of limits that change along the way, one for each arc of the problem; these are
         limited at nodes alone
     Coulomb friction has the sign of a speed that is not known: its size is taken from both limits.
     """
@@ -212,12 +212,12 @@ def limit_rows(
     if np.any(np.isfinite([model.limits.q_lower, model.limits.q_upper])):
         lower, upper = narrowed(model.limits.q_lower, model.limits.q_upper, 1.0 - outer)
         problem.subject_to(trajopt.q, lower, upper, hold=hold, name="position limits")
-    if not limits.stretches:
+    if not limits.segments:
         _rate_rows(problem, model, limits, margin, hold, states, "path", "")
         return
     for arc, number in enumerate(numbers):
         over = "path" if len(numbers) == 1 else trajopt.ArcNodes(arc, "whole")
-        ends, here = states[arc : arc + 2], limits.stretches[number]
+        ends, here = states[arc : arc + 2], limits.segments[number]
         _rate_rows(problem, model, here, margin, "nodes", ends, over, f", segment {number}")
 
 

@@ -79,14 +79,16 @@ def _motions(
     if any(has_ended(problem, solve, number == 0) for number, problem in enumerate(problems)):
         return found
     if solve is _clear:
-        excess = [motion.certificate.excess for motion in found]
-        has_ended(tried[int(np.argmin(excess))], _thorough)
+        has_ended(tried[int(np.argmin([_order(motion)[1] for motion in found]))], _thorough)
     return found
 
 
 def _order(motion: PlannedMotion) -> tuple[bool, float]:
     """The converged first, the shortest of them, and of the others the one that misses its limits least."""
-    return not motion.converged, motion.duration if motion.converged else motion.certificate.excess
+    if motion.converged:
+        return False, motion.duration
+    excess = motion.certificate.excess
+    return True, np.inf if np.isnan(excess) else excess
 
 
 def _clear(problem: TaskProblem, time_limit: float | None, first: bool) -> Any:

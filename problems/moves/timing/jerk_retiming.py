@@ -34,7 +34,7 @@ RAMPS = 1.0  # ramps of acceleration in a span, where there are not too many
 AT_ENDS = 4  # parts of the first and the last span, where the jerk changes most
 ROUNDS = 3  # searches, each within narrower limits where the one before left less than `SHARP`
 NEAR = 2e-4  # excess that more time for everything removes as well
-STRETCHES, AGAIN = 40, 4.0  # slower motions tried; of the excess of a bound, once more
+SCALINGS, AGAIN = 40, 4.0  # slower motions tried; of the excess of a bound, once more
 
 
 def jerk_limited(model: RigidBodyModel, path: SplinePath, limits: MotionLimits) -> SmoothMotion:
@@ -61,9 +61,9 @@ def _divided(knots: Array, chosen: Array, parts: int) -> Array:
 
 def _with_room(motion: SmoothMotion) -> SmoothMotion:
     """The motion, slowed until samples leave the room that bounds need."""
-    for _ in range(STRETCHES):
-        factor = motion.stretch(motion.excess_on_spans())
-        if factor <= 1.0:
+    for _ in range(SCALINGS):
+        factor = motion.time_scale(motion.excess_on_spans())
+        if not factor > 1.0:  # NaN, where nothing is known
             break
         motion = motion.slower(factor + AGREEMENT)  # again, as viscous friction falls less
     return motion
@@ -94,7 +94,7 @@ def _narrowed(rows: LimitRows, knots: Array, near: SmoothSpeed) -> SmoothMotion:
         near = fastest(knots, rows.on(knots, margins), near)
         excess = _made(rows, near).excess_on_spans()
         beyond = {name: np.maximum(each + SHARP, 0.0) for name, each in excess.items()}
-        if max(float(each.max()) for each in beyond.values()) <= NEAR:
+        if not np.max([each.max() for each in beyond.values()]) > NEAR:  # NaN: nothing is known
             break
         margins = {name: margins.get(name, 0.0) + each for name, each in beyond.items()}
     return _made(rows, near)

@@ -122,7 +122,7 @@ class SmoothMotion(PathMotion):
         """Torques without Coulomb friction, whose size is taken from their limits."""
         return self.tau(t) - coulomb_friction(self.model) * np.sign(self.path(self.s(t), 1))
 
-    def stretch(self, excess: Mapping[str, Array]) -> float:
+    def time_scale(self, excess: Mapping[str, Array]) -> float:
         """Factor by which times must be longer to leave `SHARP` of limits beside an excess; at least 1.
 
         Speeds, accelerations and jerks fall with its first, second and third power, torques beyond those at
@@ -135,10 +135,10 @@ class SmoothMotion(PathMotion):
             if name in excess
         ]
         if "torque" in excess:
-            found.append(self._torque_stretch())
-        return max(1.0, *found)
+            found.append(self._torque_time_scale())
+        return float(np.max([1.0, *found]))
 
-    def _torque_stretch(self) -> float:
+    def _torque_time_scale(self) -> float:
         """The same of torques at samples; one leaves half of what rest leaves, if that is less."""
         t = self.sample_times(SAMPLES)
         lower, upper = friction_free(self.model, self.limits_on_spans(SAMPLES))
@@ -155,7 +155,7 @@ class SmoothMotion(PathMotion):
         models = PathModels(self.model, self.along, self.speed)
         pieces = models.pieces
         lines: dict[str, list[LimitLine]] = {}
-        for here, limits in self._stretches():
+        for here, limits in self._segments():
             bounds = self.bounds(limits)
             if "torque" in bounds and not models.has_torques:
                 del bounds["torque"]
@@ -169,8 +169,8 @@ class SmoothMotion(PathMotion):
             lines |= {line.name: [line] for line in sampled if line.name == "torque"}
         return replace(self, certificate=MotionCertificate(tuple(map(largest, lines.values()))))
 
-    def _stretches(self) -> Iterator[tuple[Array, MotionLimits]]:
-        """The spans of every stretch with limits of its own, and these."""
+    def _segments(self) -> Iterator[tuple[Array, MotionLimits]]:
+        """The spans of every segment with limits of its own, and these."""
         knots, borders = self.speed.knots, self.limits.borders[1:-1]
         at = np.searchsorted(borders, self.along.s(0.5 * (knots[1:] + knots[:-1])))
         for number, limits in enumerate(self.limits.parts):

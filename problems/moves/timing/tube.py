@@ -47,7 +47,8 @@ class Tube:
 
     def share(self, moved: SplinePath) -> float:
         """The largest part of a frame's distance that another path takes, for all s; 0 without frames."""
-        return max((1.0 + self._of_frame(name, moved).excess for name in self.frames), default=0.0)
+        every = [0.0, *(1.0 + self._of_frame(name, moved).excess for name in self.frames)]
+        return float(np.max(every))  # NaN, where one has no bound
 
     def _of_joints(self, moved: SplinePath) -> LimitLine:
         grid = moved.breakpoints

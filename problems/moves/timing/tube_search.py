@@ -54,6 +54,8 @@ def faster_path(tube: Tube, limits: MotionLimits) -> SplinePath:
         share = tube.share(moved)
         if share <= 1.0:
             return moved
+        if np.isnan(share):
+            break
         unknowns = unknowns * (INSIDE / share)
     return tube.path
 

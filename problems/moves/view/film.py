@@ -98,8 +98,8 @@ def scene_of(motion: SeenMotion) -> Scene:
     """Lines for links and loads; obstacles, and the path of the first tool."""
     links = motion.model.skeleton(motion.q)
     lines = [links]
-    for shape, stretches in motion.loads:
-        rotation, position = motion.carried_poses(shape, stretches)
+    for shape, segments in motion.loads:
+        rotation, position = motion.carried_poses(shape, segments)
         ends = np.array(axis_ends(shape))
         lines.append((np.einsum("kij,ej->kei", rotation, ends) + position[:, None])[:, None])
     along = next(iter(motion.tool_paths().values()))

@@ -34,9 +34,9 @@ def moving_solids(motion: SeenMotion, robot: RobotSolids) -> list[MovingSolid]:
             colours = np.array([colour_of(share) for share in _shares_of(motion, solid.carrier).tolist()])
             name = f"/robot/{solid.carrier}"
             found.append(MovingSolid(name, solid, poses.rotation[:, 0], poses.position[:, 0], colours))
-    for shape, stretches in motion.loads:
+    for shape, segments in motion.loads:
         colours = np.tile(rgb(LOAD), (len(motion.times), 1))
-        poses = motion.carried_poses(shape, stretches)
+        poses = motion.carried_poses(shape, segments)
         found.append(MovingSolid(f"/loads/{shape.name}", solid_of(shape), *poses, colours))
     return found
 

@@ -15,7 +15,7 @@ from dynamics.model.packed_model import axes_with_z
 from dynamics.model.shape import Shape
 from problems.moves.controller.source import source_of
 from problems.moves.view.limit_use import WATCHED, share_used
-from problems.moves.view.surroundings import Stretch, Surroundings
+from problems.moves.view.surroundings import MotionSegment, Surroundings
 from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
@@ -51,20 +51,20 @@ class SeenMotion:
         return self.curve(self.times)
 
     @property
-    def loads(self) -> list[tuple[Shape, list[Stretch]]]:
-        """Shapes that only some stretches have, each with its stretches."""
-        found: dict[Any, tuple[Shape, list[Stretch]]] = {}
-        for stretch in self.surroundings.stretches:
-            for shape in stretch.model.shapes:
-                found.setdefault(_identity(shape), (shape, []))[1].append(stretch)
-        every = len(self.surroundings.stretches)
+    def loads(self) -> list[tuple[Shape, list[MotionSegment]]]:
+        """Shapes that only some segments have, each with its segments."""
+        found: dict[Any, tuple[Shape, list[MotionSegment]]] = {}
+        for segment in self.surroundings.segments:
+            for shape in segment.model.shapes:
+                found.setdefault(_identity(shape), (shape, []))[1].append(segment)
+        every = len(self.surroundings.segments)
         return [(shape, on) for shape, on in found.values() if len(on) < every]
 
-    def carried_poses(self, shape: Shape, on: list[Stretch]) -> tuple[Array, Array]:
+    def carried_poses(self, shape: Shape, on: list[MotionSegment]) -> tuple[Array, Array]:
         """Rotations (k, 3, 3) and positions (k, 3) of a load's carrier, at rest while it is not carried."""
-        begins = np.array([stretch.begin for stretch in on])
+        begins = np.array([segment.begin for segment in on])
         last = np.maximum(np.searchsorted(begins, self.times, side="right") - 1, 0)
-        at = np.clip(self.times, begins[last], np.array([stretch.end for stretch in on])[last])
+        at = np.clip(self.times, begins[last], np.array([segment.end for segment in on])[last])
         poses = dynamics.forward_kinematics(on[0].model, self.curve(at), [shape.carrier])
         return poses.rotation[:, 0], poses.position[:, 0]
 
@@ -131,8 +131,8 @@ def _of_solution(answer: Answer, pictures: Pictures) -> SeenMotion:
         return found[0], found[1]
 
     times = pictures(float(starts[-1]))
-    stretches = tuple(map(Stretch, models, starts[:-1].tolist(), starts[1:].tolist()))
-    around = Surroundings(stretches, dynamics.Scene(_obstacles(answer)))
+    segments = tuple(map(MotionSegment, models, starts[:-1].tolist(), starts[1:].tolist()))
+    around = Surroundings(segments, dynamics.Scene(_obstacles(answer)))
     always = [shape for shape in models[0].shapes if all(_has(model, shape) for model in models)]
     robot = replace(models[0], shapes=tuple(always))
     return SeenMotion(answer.name, robot, times, lambda t: states(t)[0], states(times)[1], around)

@@ -13,7 +13,7 @@ OBSTACLE = "#A899A3"
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class MotionSegment:
     """A part of a motion, from `begin` to `end`, s, with the robot and what it carries then."""
 
     model: dynamics.RigidBodyModel
@@ -25,13 +25,13 @@ class Stretch:
 class Surroundings:
     """Objects and paths beside the curves of a motion.
 
-    stretches : one after the other; shapes that only some of their models have are loads
+    segments : one after the other; shapes that only some of their models have are loads
     scene : obstacles
     tools : frames whose paths are drawn; empty: the path of the end point, or the centre of a floating robot
     urdf : file or text with the links' meshes; None: none is known
     """
 
-    stretches: tuple[Stretch, ...]
+    segments: tuple[MotionSegment, ...]
     scene: dynamics.Scene
     tools: tuple[str, ...] = ()
     urdf: str | os.PathLike[str] | None = None

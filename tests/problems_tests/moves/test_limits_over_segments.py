@@ -1,4 +1,4 @@
-"""Limits that change along the way: closed forms on a line, proofs stretch by stretch, and bad input."""
+"""Limits that change along the way: closed forms on a line, proofs segment by segment, and bad input."""
 
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from tiers import every
 from problems import moves
 from problems.moves import over_segments
 from problems.moves.certificate import largest
+from problems.moves.controller.hand_over import _slower
 from problems.moves.motion_limits import limits_of
 from trajopt.base import errors
 
@@ -96,7 +97,7 @@ def slow_end():
 
 
 @every("first", [1.0, np.inf])
-def test_a_proof_sees_what_exceeds_the_limit_of_its_own_stretch(slow_end, first):
+def test_a_proof_sees_what_exceeds_the_limit_of_its_own_segment(slow_end, first):
     """The last half at twice its limit, which is proved, and where; the first has one, or none."""
     speeds = over_segments([first, 0.25])
     limits = limits_of(slow_end.model, speeds, 2.0, None, 20.0, slow_end.path.waypoints)
@@ -129,7 +130,7 @@ def test_a_robot_keeps_limits_of_every_kind_between_its_waypoints(jerk):
         assert np.abs(motion.jerk(t[segment == 1])).max() <= 100.0 * (1.0 + 1e-6)
 
 
-def test_a_stretch_without_a_bound_is_not_lost_among_others():
+def test_a_segment_without_a_bound_is_not_lost_among_others():
     """The largest of a NaN and numbers depends on their order in Python: no bound, no proof."""
     known = moves.LimitLine("speed", "proved", -0.1, "carriage", 0.0)
     unknown = replace(known, excess=np.nan)
@@ -139,18 +140,28 @@ def test_a_stretch_without_a_bound_is_not_lost_among_others():
         assert np.isnan(certificate.excess) and not certificate.holds
 
 
-def test_points_of_a_controller_keep_the_slow_stretch(slow_end):
+def test_what_is_not_known_is_not_lost_among_numbers(slow_end):
+    """Factors of the duration and shares of a tube, as those are Python's max of a NaN in one order."""
+    excess = {name: np.array([value]) for name, value in (("speed", 0.1), ("acceleration", np.nan))}
+    line = moves.LimitLine("speed", "proved", 0.1, "carriage", 0.0)
+    for turn in (1, -1):
+        assert np.isnan(slow_end.time_scale(dict(list(excess.items())[::turn])))
+        lines = [line, replace(line, name="torque", excess=np.nan)][::turn]
+        assert np.isnan(_slower(moves.MotionCertificate(tuple(lines))))
+
+
+def test_points_of_a_controller_keep_the_slow_segment(slow_end):
     points = moves.hand_over(slow_end)
     assert points.converged
     t = np.linspace(0.0, points.duration, 2001)
     assert np.abs(points.v(t[points.q(t)[:, 0] > 1.01])).max() <= 0.5 * (1.0 + 1e-5)
-    slower = slow_end.limits.stretches[1].by_name(slow_end.position_limits)
+    slower = slow_end.limits.segments[1].by_name(slow_end.position_limits)
     everywhere = replace(points, source=replace(points.source, bounds_at=lambda t: slower))
     assert everywhere.certificate["speed"].excess == pytest.approx(1.0, abs=1e-3)
 
 
-def test_points_of_a_controller_see_a_stretch_that_is_passed_between_them(slow_end):
-    """A stretch of a thousandth of the way, passed at twice its limit within a part of a segment."""
+def test_points_of_a_controller_see_a_segment_that_is_passed_between_them(slow_end):
+    """A segment of a thousandth of the way, passed at twice its limit between two points."""
     speeds = over_segments([1.0, 0.5, 1.0], shares=[0.3003, 0.3013])
     limits = limits_of(slow_end.model, speeds, 2.0, None, 20.0, slow_end.path.waypoints)
     t = np.linspace(0.0, slow_end.duration, 20001)
@@ -166,7 +177,7 @@ def test_points_of_a_controller_see_a_stretch_that_is_passed_between_them(slow_e
     assert points.q(line.time)[0] == pytest.approx(0.6006, abs=0.05)
 
 
-def test_a_start_faster_than_its_stretch_is_refused():
+def test_a_start_faster_than_its_segment_is_refused():
     slow = over_segments([0.5, 1.0])
     with pytest.raises(errors.InfeasibleBoundsError, match=r"begins with start_velocity: 0\.5 of it"):
         moves.retime(carriage(), LINE, velocity=slow, acceleration=2.0, start_velocity=[1.0])
@@ -175,7 +186,7 @@ def test_a_start_faster_than_its_stretch_is_refused():
 def test_a_border_at_an_end_is_none():
     speeds = over_segments([1.0, 0.5, 1.0], shares=[1e-12, 1.0 - 1e-12])
     limits = limits_of(carriage(), speeds, None, None, places=np.array([0.0, 2.0]))
-    assert len(limits.stretches) == 1 and limits.velocity == 0.5
+    assert len(limits.segments) == 1 and limits.velocity == 0.5
 
 
 BAD = [
@@ -214,6 +225,18 @@ def on_the_line(**limits):
     return task
 
 
+def test_a_robot_without_any_limit_gets_them_from_the_task():
+    """2 m within 2 m/s^2 take 2 s and ramps of the spline; without a limit the task has no least time."""
+    task = moves.Task(moves.robot(carriage()))
+    task.start(q=[0.0])
+    task.to(q=[2.0])
+    with pytest.raises(errors.UnboundedError, match="no joint has a limit of speed"):
+        task.solve()
+    task.limits(acceleration=2.0)
+    motion = task.solve()
+    assert motion.converged and 2.0 <= motion.duration <= 2.2
+
+
 @pytest.mark.long
 def test_a_task_has_limits_on_the_way_to_each_goal(tmp_path):
     speeds, accelerations = over_segments([1.0, 0.5]), over_segments([2.0, 1.0])
@@ -228,8 +251,8 @@ def test_a_task_has_limits_on_the_way_to_each_goal(tmp_path):
     motion.save(tmp_path / "line.npz")
     again = moves.load_motion(tmp_path / "line.npz")
     assert str(again.certificate) == str(motion.certificate)
-    slower = replace(motion.task.limits.stretches[1], velocity=np.array([0.25]))
-    limits = replace(motion.limits, stretches=(motion.limits.stretches[0], slower))
+    slower = replace(motion.task.limits.segments[1], velocity=np.array([0.25]))
+    limits = replace(motion.limits, segments=(motion.limits.segments[0], slower))
     beyond = replace(motion, task=replace(motion.task, limits=limits)).certificate["speed"]
     assert beyond.excess == pytest.approx(1.0, abs=1e-2) and beyond.time >= motion.times[1]
 

@@ -15,7 +15,7 @@ from problems import moves
 from problems.moves.view.limit_use import colour_of, share_used
 from problems.moves.view.seen_motion import SeenMotion, seen_motion
 from problems.moves.view.solids import robot_solids
-from problems.moves.view.surroundings import Stretch, Surroundings
+from problems.moves.view.surroundings import MotionSegment, Surroundings
 from trajopt.base.errors import OptionError, TrajoptError
 
 trimesh = pytest.importorskip("trimesh")
@@ -140,16 +140,16 @@ def loaded(motion):
     """The motion with a can that is carried from 0.3 to 0.7 of the duration."""
     can = dynamics.cylinder(0.03, 0.1, (0.0, 0.0, 0.05), name="can", carrier=TOOL)
     model, t = motion.model, motion.duration * np.array([0.0, 0.3, 0.7, 1.0])
-    stretches = [Stretch(model.with_shapes([can] * (k == 1)), t[k], t[k + 1]) for k in range(3)]
+    segments = [MotionSegment(model.with_shapes([can] * (k == 1)), t[k], t[k + 1]) for k in range(3)]
     seen = seen_motion(motion, evenly)
-    around = Surroundings(tuple(stretches), dynamics.Scene())
+    around = Surroundings(tuple(segments), dynamics.Scene())
     return SeenMotion("", model, seen.times, seen.curve, seen.shares, around), t
 
 
 def test_a_load_waits_is_carried_and_stays_where_it_was_put(motion):
     seen, (_, picked, placed, _) = loaded(motion)
-    ((shape, stretches),) = seen.loads
-    rotation, position = seen.carried_poses(shape, stretches)
+    ((shape, segments),) = seen.loads
+    rotation, position = seen.carried_poses(shape, segments)
     tool = dynamics.forward_kinematics(motion.model, motion.q(np.clip(seen.times, picked, placed)), [TOOL])
     np.testing.assert_allclose(position, tool.position[:, 0], atol=1e-12)
     np.testing.assert_allclose(rotation, tool.rotation[:, 0], atol=1e-12)
@@ -378,8 +378,8 @@ def test_phases_follow_each_other_and_a_load_stays_where_the_first_put_it():
     seen = seen_motion(trajopt.solve(trajopt.Phases(*parts), refine=None, starts=1), thirds)
     np.testing.assert_allclose(seen.q[[0, 20, 40, 60]], poses, atol=1e-8)
     assert seen.model.shapes == ()
-    ((shape, stretches),) = seen.loads
-    position = seen.carried_poses(shape, stretches)[1]
+    ((shape, segments),) = seen.loads
+    position = seen.carried_poses(shape, segments)[1]
     links = dynamics.forward_kinematics(arm, seen.q, [shape.carrier]).position[:, 0]
     np.testing.assert_allclose(position[:21], links[:21], atol=1e-7)
     np.testing.assert_allclose(position[20:], np.broadcast_to(links[20], (41, 3)), atol=1e-7)

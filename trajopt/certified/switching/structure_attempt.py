@@ -297,7 +297,7 @@ class StructureAttempt:
     def _judged(self) -> SolutionData | str | None:
         """Confirm the structure if its limits hold; else split an arc, raise the degree or tighten limits."""
         violations, s = self.violations, self.settings
-        if not violations or max(violation.value for violation in violations) <= self.tol:
+        if all(violation.value <= self.tol for violation in violations):
             return None if self._sharpened() else self._confirmed()
         relative = [violation.share for violation in violations]
         largest = int(np.argmax(relative))
