@@ -253,8 +253,12 @@ class ConstraintChecks:
 
 
 def _stated(problem: ProblemData) -> list[Constraint]:
-    """The constraints of a problem, then the bounds of its additional curves and of its parameters."""
-    found = [*problem.constraints]
+    """The constraints of a problem, then the bounds of its additional curves and of its parameters.
+
+    Rows of slacks are left out: costs are compared with the exact terms that slacks stand for.
+    """
+    slacks = {name for name, given in problem.parameters.items() if given.is_slack}
+    found = [each for each in problem.constraints if each.name.rpartition(", ")[0] not in slacks]
     found += [curve.bounds(terms.extra(name), PATH) for name, curve in problem.extras.items()]
     found += [given.bounds(terms.parameter(name), END) for name, given in problem.parameters.items()]
     return found

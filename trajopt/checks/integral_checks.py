@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.tolerances import AT_TIMES, BETWEEN
+from trajopt.base.tolerances import AGREEMENT, AT_TIMES, BETWEEN
 from trajopt.checks.constraint_checks import OF_MARGIN, term_models
 from trajopt.checks.line import IntegralEnds, Interval, Line, Worst
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks_between_nodes import dense_samples, interval_of, node_samples, single_times
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.protocols import Pairs, Values
+from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.constraints.slacks import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.problem_graph import graph_of
@@ -34,7 +35,8 @@ from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, NodeSet
 from trajopt.splines.quadrature import adaptive_integral
 from trajopt.taylor_models.suprema import LeafPieces, Model, enclosed_integrals
-from trajopt.terms.nonsmooth import exact_of
+from trajopt.terms.nonsmooth import Slacked, SlackedNorm, exact_of
+from trajopt.terms.term import operands_of
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
@@ -53,29 +55,71 @@ def size_of_parts(solution: SolutionData) -> float:
     return _size_of_costs(solution, _within_range)
 
 
-def size_of_rounding(solution: SolutionData) -> float:
+def size_of_rounding(solution: SolutionData, with_slacks: bool = False) -> float:
     """The same of z_j that are what solvers leave of curves: the cost of a body that rests away from zero.
 
     They leave 1e-12 of the control points P, and of the l-th derivative of a curve of degree d therefore
     1e-12 |P| (2 d / h)^l, with h the shortest span in seconds.
+
+    with_slacks : slacks count by what solvers leave of their rows s >= piece: 1e-9 of the sum over j of
+        |dpiece/dz_j| |z_j|, where control points that are zero count as their bound, at most as 1. The
+        slack of a norm counts by its least value.
     """
-    rounding = {
-        leaf: _rounding(solution.curve, of.order)[of.curves]
-        for leaf, of in solution.problem.spline_leaves.items()
-    }
+    problem, curve = solution.problem, solution.curve
+    leaves, least = problem.spline_leaves, np.zeros(curve.n)
+    rounding = {leaf: ROUNDING * _largest(curve, of.order, least)[of.curves] for leaf, of in leaves.items()}
+    if not with_slacks:
+        return _size_of_costs(solution, lambda leaf, z: np.broadcast_to(rounding.get(leaf, 0.0), z.shape))
+    for name, extra in problem.extras.items():
+        sides = np.abs([extra.lower, extra.upper])
+        bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
+        least[leaves[extra_leaf(name)].curves] = np.where((bound > 0.0) & (bound < 1.0), bound, 1.0)
+    least[: problem.dynamics.n] = 1.0
+    largest = {leaf: _largest(curve, of.order, least)[of.curves] for leaf, of in leaves.items()}
+    at_nodes = node_samples(solution).times
+    for slacked in {each for cost in problem.costs for each in _slacks_of(cost.term)}:
+        if isinstance(slacked, SlackedNorm):
+            rounding[slacked.slack] = np.array([slacked.exact.smallest])
+            continue
+        sizes = [
+            _sizes(solution, piece, at_nodes, lambda leaf, z: np.maximum(np.abs(z), largest.get(leaf, 1.0)))
+            for piece in slacked.exact.pieces
+        ]
+        rounding[slacked.quantity] = np.array([AGREEMENT * np.max(sizes)])
     return _size_of_costs(solution, lambda leaf, z: np.broadcast_to(rounding.get(leaf, 0.0), z.shape))
 
 
-def _rounding(curve: Curve, order: int) -> Array:
-    """Errors that solvers leave in a derivative of every curve, (n,)."""
-    found = []
+def _compared(cost: Cost) -> Term:
+    """The term that a cost is compared with: the exact one of an integral or of slacks."""
+    exact = cost.over.integrates or any(_slacks_of(cost.term))
+    return exact_of(cost.term) if exact else cost.term
+
+
+def _slacks_of(term: Term) -> Iterator[Slacked | SlackedNorm]:
+    """The terms with slacks that a term is made of."""
+    if isinstance(term, Slacked | SlackedNorm):
+        yield term
+    else:
+        for part in operands_of(term):
+            yield from _slacks_of(part)
+
+
+def _largest(curve: Curve, order: int, least: Array) -> Array:
+    """Sizes that control points allow of a derivative of every curve, (n,).
+
+    least : of the control points (n,)
+    """
+    found, first = [], 0
     for group in curve.groups:
         arcs = zip(group.bases, group.control_points, curve.durations, strict=True)
+        own = least[first : first + group.n]
         of_arcs = [
-            np.abs(P).max(axis=0) * (2.0 * basis.degree / (np.diff(basis.breakpoints).min() * T)) ** order
+            np.maximum(np.abs(P).max(axis=0), own)
+            * (2.0 * basis.degree / (np.diff(basis.breakpoints).min() * T)) ** order
             for basis, P, T in arcs
         ]
-        found.append(ROUNDING * np.max(of_arcs, axis=0))
+        found.append(np.max(of_arcs, axis=0))
+        first += group.n
     return np.concatenate(found)
 
 
@@ -351,7 +395,7 @@ class CostCheck:
     smoothed : whether a smooth term stood for an exact one
     error : of the integral, estimated by the difference of two rules
     zero : where all costs are zero because their parts cancel, 1e-4 of the size of the parts; where they
-        are what solvers leave, a million times that; 0 elsewhere
+        are what solvers leave of curves, a million times that, of slacks a hundred times; 0 elsewhere
     """
 
     name: str
@@ -416,8 +460,10 @@ def _difference(
     return found
 
 
-def cost_checks(solution: SolutionData) -> list[CostCheck]:
+def cost_checks(solution: SolutionData, of_equations: float = 0.0) -> list[CostCheck]:
     """One entry per name of a cost, without enclosures.
+
+    of_equations : what missed equations change of the objective, which is compared with the total, too
 
     Costs that are zero have no size of their own: a spring may give all the torque, so that what is left to
     the motor is rounding at the nodes and the error of the spline between them. Such a cost is an equation,
@@ -425,14 +471,16 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
     rest has parts that are rounding themselves (`size_of_rounding`).
     """
     by_nodes, found = _by_nodes(solution), []
-    integrals = [cost for cost in solution.problem.costs if cost.over.integrates]
-    smoothed = {cost.name for cost in integrals if exact_of(cost.term) is not cost.term}
+    costs = solution.problem.costs
+    smoothed = {cost.name for cost in costs if _compared(cost) is not cost.term}
     for name, result in cost_results(solution, enclose=False).items():
         value, (low, high, size) = float(solution.cost_terms.get(name, np.nan)), result.integral
         seen = {"time": result.worst.time, "smoothed": name in smoothed, "error": 0.5 * (high - low)}
         found.append(CostCheck(name, value, by_nodes[name], 0.5 * (low + high), size, size, **seen))
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
-    zero = _zero(solution, [replace(check, total=total) for check in found])
+    found = [replace(check, total=total) for check in found]
+    wrong = any(c.relative > BETWEEN or c.changed > NEGLIGIBLE_COST for c in found)
+    zero = _zero(solution, found) if wrong or abs(of_equations) > BETWEEN * total else 0.0
     return [replace(check, total=max(total, zero), zero=zero) for check in found]
 
 
@@ -452,15 +500,18 @@ def _by_nodes(solution: SolutionData) -> dict[str, float]:
 
 
 def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
-    """`CostCheck.zero`; computed only where something is wrong by the costs' own sizes."""
-    if not any(c.relative > BETWEEN or c.changed > NEGLIGIBLE_COST for c in found):
-        return 0.0
+    """`CostCheck.zero`, which is needed only where something is wrong by the costs' own sizes."""
     parts = size_of_parts(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
     if at_nodes <= CANCELLED * parts:
         return MISSED * parts
     rounding = size_of_rounding(solution)
-    return rounding / NEGLIGIBLE_COST if at_nodes <= rounding else 0.0
+    if at_nodes <= rounding:
+        return rounding / NEGLIGIBLE_COST
+    if not any(any(_slacks_of(cost.term)) for cost in solution.problem.costs):
+        return 0.0
+    left = size_of_rounding(solution, with_slacks=True)
+    return left / BETWEEN if at_nodes <= left else 0.0
 
 
 def _by_name(solution: SolutionData) -> dict[str, list[Cost]]:
@@ -479,11 +530,11 @@ def _summed(
     for cost in costs:
         if cost.over.integrates:
             own_least = np.array([least / max(abs(cost.weight), np.finfo(float).tiny)])
-            own = range_of(solution, exact_of(cost.term), cost.over, own_least, accuracy, together=True)
+            own = range_of(solution, _compared(cost), cost.over, own_least, accuracy, together=True)
             found += own.times(cost.weight)
         else:
             when = single_times(cost.over, solution.curve)
-            values = cost.weight * solution.value(cost.term, when).sum(axis=1)
+            values = cost.weight * solution.value(_compared(cost), when).sum(axis=1)
             value, size = np.array([values.sum()]), np.array([np.abs(values).sum()])
             wrong = ~np.isfinite(values)
             found += IntegralRange(value, value, size, time=when[np.argmax(wrong)] if wrong.any() else 0.0)

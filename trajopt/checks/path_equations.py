@@ -204,6 +204,12 @@ class EquationResidual(OfComponent):
         return {name: getattr(self, name) for name in ("residual", "time", "scale", "unit", "cost")}
 
 
+def cost_of_equations(equations: Sequence[EquationResidual]) -> float | None:
+    """The sum of their costs that are known; None where none is."""
+    known = [equation.cost for equation in equations if equation.cost is not None]
+    return float(np.sum(known)) if known else None
+
+
 def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]:
     """The cost of r to first order, in every span, (spans, width), of every equation.
 

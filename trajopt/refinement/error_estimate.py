@@ -94,8 +94,8 @@ def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
     if not optimality:
         return ErrorEstimate(equations, tuple(np.zeros_like(values) for values in equations), equations)
     limits, finer = gains_of_limits(solution), gains_of_halving(solution)
-    total = solution.size_of_costs or 1.0
     gains = limits if finer is None else [a + b for a, b in zip(limits, finer, strict=True)]
+    total = _size_of_costs(solution, gains)
     return ErrorEstimate(equations, tuple(values / total for values in gains), equations)
 
 
@@ -111,9 +111,17 @@ def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
     for cost in costs_of_residuals(solution).values():
         if cost is not None:
             changes += np.where(np.isfinite(cost), np.abs(cost), 0.0).sum(axis=1)
-    total = solution.size_of_costs or 1.0
+    total = _size_of_costs(solution, [changes])
     by_arc = _by_arc(changes / total, solution.curve.knot_times_of_arcs)
     return ErrorEstimate(tuple(equations), tuple(by_arc), tuple(pointwise))
+
+
+def _size_of_costs(solution: SolutionData, gains: Sequence[Array]) -> float:
+    """The size of all costs, which gains are compared with: at least what `verify` takes for zero."""
+    total, gain = solution.size_of_costs, sum(float(np.abs(values).sum()) for values in gains)
+    if gain > BETWEEN * total:
+        total = max([total, *(check.total for check in cost_checks(solution, gain))])
+    return total or 1.0
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:

@@ -80,17 +80,20 @@ class Minimality:
     gain: float = 0.0
 
 
-def minimality(solution: SolutionData, nearby: NearbyPoints | None, allowed: float = 0.0) -> Minimality:
+def minimality(
+    solution: SolutionData, nearby: NearbyPoints | None, allowed: float = 0.0, zero: float = 0.0
+) -> Minimality:
     """Looks for better points near a converged motion, None where its program is not known.
 
     allowed : gain up to which the sum of products is told as it is
+    zero : least size of all costs together, of costs that are zero but for what solvers leave
     """
     if nearby is None:
         return Minimality(note=NOT_REBUILT)
     if not solution.converged:
         return Minimality()
     nlp, point = nearby.nlp, nearby.point
-    size = nlp.objective_scale * solution.size_of_costs
+    size = nlp.objective_scale * max(solution.size_of_costs, zero)
     if not size < np.inf:
         return Minimality()
     is_zero = size <= ZERO_COST

@@ -34,8 +34,11 @@ class OptimumError(NamedTuple):
     reason: str = ""
 
 
-def error_of_optimum(answer: Answer) -> OptimumError:
-    """The estimate above, at least what solves leave: 1e-9 of the costs."""
+def error_of_optimum(answer: Answer, least: float = 0.0) -> OptimumError:
+    """The estimate above, at least what solves leave: 1e-9 of the costs.
+
+    least : in units of the objective, where costs are zero but for what solves leave
+    """
     if answer.n_variables > LARGEST:
         return OptimumError(None, f"there are more than {LARGEST} unknowns")
     journal = Journal.after(
@@ -50,4 +53,4 @@ def error_of_optimum(answer: Answer) -> OptimumError:
         iterations = pluralize(entry.answer.iterations, "iteration")
         return OptimumError(None, f"on halved intervals the solve did not converge in {iterations}")
     change = abs(answer.objective - entry.answer.objective)
-    return OptimumError(float(np.maximum(2.0 * change, AGREEMENT * answer.size_of_costs)))
+    return OptimumError(float(np.max([2.0 * change, AGREEMENT * answer.size_of_costs, least])))

@@ -19,7 +19,7 @@ from trajopt.base.facts import Facts
 from trajopt.base.tolerances import AGREEMENT, AT_TIMES, BETWEEN, ESTIMATED, LIMIT_ACCURACY, LOOSEST, OPTIMAL
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.line import Line, worst_of_each
-from trajopt.checks.path_equations import EquationResidual
+from trajopt.checks.path_equations import EquationResidual, cost_of_equations
 from trajopt.checks.residual_forces import BaseBalance, StandingFeet
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.problem.costs_and_constraints import Relaxation
@@ -166,8 +166,7 @@ class Report:
     @property
     def cost_of_equations(self) -> float | None:
         """First-order amount by which the objective is too low because path equations are missed."""
-        known = [equation.cost for equation in self.equations if equation.cost is not None]
-        return float(np.sum(known)) if known else None
+        return cost_of_equations(self.equations)
 
     def worst(self, count: int = 5) -> tuple[Line, ...]:
         """The components violated most at nodes, largest first; those that are not finite before all."""
@@ -187,7 +186,8 @@ class Report:
         if self.answer is None or not self.costs or not self.holds:
             return OptimumError(None)
         certified = any(part.certificate is not None for part in self.answer.parts)  # which says more
-        return OptimumError(None) if certified else error_of_optimum(self.answer)
+        missed = sum(abs(cost.value - cost.integral) for cost in self.costs if cost.zero)
+        return OptimumError(None) if certified else error_of_optimum(self.answer, missed)
 
     @property
     def error_of_optimum(self) -> float | None:

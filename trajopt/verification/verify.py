@@ -22,6 +22,7 @@ from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.line import Line
 from trajopt.checks.path_equations import (
     EquationResidual,
+    cost_of_equations,
     costs_of_residuals,
     path_equations,
     torque_equations,
@@ -75,18 +76,22 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     program = None if problem.unsaved else rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
     nearby = None if program is None or point is None else NearbyPoints(program.nlp, point)
-    found, costs = violations(solution, *accuracies(accuracy)), tuple(cost_checks(solution))
+    found = violations(solution, *accuracies(accuracy))
+    equations = tuple(_equations(solution, found)) if path_equations(problem) else ()
+    costs = tuple(cost_checks(solution, cost_of_equations(equations) or 0.0))
     return Report(
         violations=tuple(found),
         simulation=simulate(solution),
         unsimulated=LOADED if problem.loads else Report.unsimulated,
-        equations=tuple(_equations(solution, found)) if path_equations(problem) else (),
+        equations=equations,
         costs=costs,
         differences=tuple(differences(solution, costs, program)),
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
-        minimality=minimality(solution, nearby, accuracies(accuracy)[0]),
+        minimality=minimality(
+            solution, nearby, accuracies(accuracy)[0], max((c.zero for c in costs), default=0.0)
+        ),
         balance=base_balance(solution) if getattr(problem, "contacts", None) else None,
         feet=standing_feet(solution),
         relaxations=problem.relaxations,

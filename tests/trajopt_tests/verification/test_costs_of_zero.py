@@ -8,7 +8,8 @@ from tiers import fast_first
 
 import dynamics
 import trajopt
-from trajopt.checks.integral_checks import size_of_parts
+from trajopt.base.tolerances import BETWEEN
+from trajopt.checks.integral_checks import cost_checks, size_of_parts
 
 MASS, SECONDS = 2.0, 0.5
 RESONANT = MASS * (np.pi / SECONDS) ** 2  # N/m
@@ -133,3 +134,71 @@ def test_a_body_at_rest_passes_and_a_cost_planted_on_it_does_not(intervals, orde
     assert report.verdict == "PASS", report.reason
     told = replace(solution, cost_terms={"tau squared": 1e-15}, objective=1e-15)
     assert "whose cost must have changed" in told.verify().reason
+
+
+def falling(cost, over=None, start=(5.0, 0.0)):
+    """A body that falls by itself, or is pushed by u: with no push the costs below are zero."""
+    system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u - 1.0])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 3, duration=1.0))
+    problem.control("u", lower=-3.0, upper=3.0)
+    problem.start_at(x=list(start))
+    problem.minimize(cost, **({} if over is None else {"over": over}))
+    return trajopt.solve(problem, refine=None, starts=1)
+
+
+@pytest.fixture(scope="module")
+def not_pushed():
+    return falling(trajopt.absolute(trajopt.state("u")))
+
+
+def test_an_absolute_value_that_is_zero_passes_with_an_error_that_covers_what_the_solve_left(not_pushed):
+    report = not_pushed.verify()
+    assert report.holds, report.reason
+    assert abs(not_pushed.objective) < 1e-8 and report.error_of_optimum >= abs(not_pushed.objective)
+
+
+X, U = trajopt.state("x"), trajopt.state("u")
+
+
+@pytest.mark.parametrize(
+    ("cost", "over", "start"),
+    [
+        (1e6 * trajopt.absolute(U) ** 2 + trajopt.maximum(X - 5.0, 0.0), None, (5.0, 0.0)),
+        (trajopt.absolute(X - 1e5 + 0.5), "end", (1e5, 0.0)),
+        pytest.param(1e-6 * trajopt.norm(U), None, (5.0, 0.0), marks=pytest.mark.long),
+        pytest.param(trajopt.maximum(X - 4.5, 0.0), "end", (5.0, 0.0), marks=pytest.mark.long),
+    ],
+)
+def test_costs_with_slacks_whose_optimum_is_zero_pass(cost, over, start):
+    report = falling(cost, over, start).verify()
+    assert report.holds, report.reason
+
+
+@pytest.mark.parametrize("planted", [1e-7, -1e-7, 1.0])
+def test_a_cost_planted_on_slacks_that_are_zero_is_refused(not_pushed, planted):
+    told = replace(not_pushed, cost_terms={"|u|": planted}, objective=planted)
+    assert "whose cost must have changed" in told.verify().reason
+
+
+@pytest.mark.parametrize("push", [1e-7, 1.0])
+def test_slacks_of_zero_are_no_cost_of_a_term_that_is_not_zero(not_pushed, push):
+    u, slack = not_pushed.curve.apart
+    pushed = replace(u, control_points=(np.full_like(u.control_points[0], push),))
+    told = replace(not_pushed, curve=replace(not_pushed.curve, apart=(pushed, slack)))
+    (check,) = cost_checks(told)
+    assert check.relative > BETWEEN and check.integral == pytest.approx(push)
+
+
+def test_an_absolute_value_that_is_zero_at_the_nodes_alone_is_refused():
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 2, duration=2.0))
+    problem.start_at(x=[0.0])
+
+    @trajopt.term
+    def miss(node):
+        return node.x - np.sin(node.t)
+
+    problem.minimize(trajopt.absolute(miss))
+    solution = trajopt.solve(problem, refine=None, starts=1)
+    assert abs(solution.objective) < 1e-8
+    assert "at the nodes, but its exact integral is" in solution.verify().reason
