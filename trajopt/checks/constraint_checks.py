@@ -44,7 +44,7 @@ from trajopt.checks.peaks_between_nodes import (
 from trajopt.checks.residual_forces import equation_scales, periodicity_scales
 from trajopt.graph.data import DataBlock
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.protocols import AnyArithmeticBlock, Block, Values
+from trajopt.graph.protocols import AnyArithmeticBlock, Values
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
@@ -403,7 +403,12 @@ def outside_tables(solution: SolutionData) -> list[str]:
     """
     problem, worst = solution.problem, dict[str, tuple[float, str]]()
     stated = [(each.term, each.over) for each in (*problem.costs, *problem.constraints, *problem.integrals)]
-    read = [(block, over) for term, over in stated for block in _reading(problem.blocks_of(term))]
+    read = [
+        (block, over)
+        for term, over in stated
+        for block in problem.blocks_of(term)
+        if isinstance(block, DataBlock) or (isinstance(block, ExpressionBlock) and block.has_tables)
+    ]
     if not read:
         return []
     graph = graph_of(problem, {term.quantity: term for term, _ in stated}.values())
@@ -426,10 +431,3 @@ def outside_tables(solution: SolutionData) -> list[str]:
                 ),
             )
     return [text for _, text in worst.values()]
-
-
-def _reading(blocks: Sequence[Block]) -> Iterator[DataBlock | ExpressionBlock]:
-    """The blocks that read tables or data."""
-    for block in blocks:
-        if isinstance(block, DataBlock) or (isinstance(block, ExpressionBlock) and block.has_tables):
-            yield block

@@ -121,26 +121,22 @@ class Graph:
                 if output in active:
                     active.add(source)
         total: Pairs = {}
+        order = list(self.leaves)
         for block in self.second_order_blocks:
             if active.isdisjoint(block.outputs):
                 continue
             for (first, second), part in block.curvature_pattern().items():
                 for leaf, left in self.leaf_pattern(first).items():
                     for other, right in self.leaf_pattern(second).items():
-                        product = _boolean_product(_boolean_product(left.T, part), right)
-                        self._add_pair(total, leaf, other, product, mirrored=first != second)
+                        is_turned = order.index(leaf) > order.index(other)
+                        if is_turned and first == second:
+                            continue  # the transposed pair, of the same input, is the one that is kept
+                        pattern = _boolean_product(_boolean_product(left.T, part), right)
+                        if leaf == other and first != second:
+                            pattern |= pattern.T
+                        pair = (other, leaf) if is_turned else (leaf, other)
+                        total[pair] = total.get(pair, False) | (pattern.T if is_turned else pattern)
         return total
-
-    def _add_pair(self, total: Pairs, leaf: str, other: str, product: Array, mirrored: bool) -> None:
-        order = list(self.leaves)
-        is_turned = order.index(leaf) > order.index(other)
-        if not mirrored and is_turned:
-            return  # the same input on both sides: the transposed pair is the one that is kept
-        if leaf == other and mirrored:
-            product = product | product.T
-        if is_turned:
-            leaf, other, product = other, leaf, product.T
-        total[leaf, other] = total.get((leaf, other), False) | product
 
 
 def _boolean_product(left: Array, right: Array) -> Array:
@@ -364,10 +360,15 @@ class ChainRule:
         self.used_count = sum(graph.width[name] for name in self.used)
         self.row_count = max((place.stop for place in self.rows.values()), default=0)
         self.width = max((place.stop for place in self.columns.values()), default=0)
-        self._position = {leaf: place for place, leaf in enumerate(leaves)}
         self._identities = [name for name in self.used if name in graph.leaves]
         self._edges = [self._edges_of(block) for block in graph.blocks]
-        self._cleared = self._rows_to_clear()
+        filled = np.zeros(self.row_count + 2, dtype=bool)  # by an edge over all columns, and both borders
+        filled[[0, -1]] = True
+        for edge in chain.from_iterable(self._edges):
+            if edge.is_first and not edge.is_leaf:
+                filled[1:-1][edge.rows] = True
+        ends = np.flatnonzero(np.diff(filled)).tolist()
+        self._cleared = list(map(slice, ends[::2], ends[1::2]))
 
     def on(self, graph: Graph) -> ChainRule:
         """The chain rule of a graph with other blocks of the same structure, `Graph.with_blocks`."""
@@ -377,11 +378,11 @@ class ChainRule:
 
     def direct_pairs(self) -> set[tuple[str, str]]:
         """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
-        found = set()
+        found, order = set(), list(self.columns)
         for block in self.graph.second_order_blocks:
             for pair in block.curvature_pattern():
                 if set(pair) <= self.columns.keys():
-                    first, second = sorted(pair, key=self._position.__getitem__)
+                    first, second = sorted(pair, key=order.index)
                     found.add((first, second))
         return found
 
@@ -447,16 +448,20 @@ class ChainRule:
 
         into : as `hessian` takes it
         """
+        order = list(self.columns)
         for block in self.graph.second_order_blocks:
             if not block.outputs:  # all rows of its terms are constant
                 continue
             weights = {name: np.ascontiguousarray(adjoints[:, self.rows[name]]) for name in block.outputs}
             others: Pairs = {}
             for (first, second), part in block.curvature(u, weights).items():
-                if first in self.graph.leaves and second in self.graph.leaves:
-                    self._add_pair(into, first, second, part)
-                else:
+                if first not in self.graph.leaves or second not in self.graph.leaves:
                     others[first, second] = part
+                    continue
+                if order.index(first) > order.index(second):
+                    first, second, part = second, first, part.transpose(0, 2, 1)
+                if (first, second) in into:
+                    increase(into[first, second], part)
             yield others
 
     def _multiply(self, half: dict[str, Array], first: str, second: str, part: Array, D: Array) -> None:
@@ -468,12 +473,6 @@ class ChainRule:
         product = np.matmul(part, D[:, self.rows[second]])
         half[first] = half[first] + product if first in half else product
 
-    def _add_pair(self, into: Pairs, first: str, second: str, part: Array) -> None:
-        if self._position[first] > self._position[second]:
-            first, second, part = second, first, part.transpose(0, 2, 1)
-        if (first, second) in into:
-            increase(into[first, second], part)
-
     def _product(self, half: dict[str, Array], D: Array) -> Array:
         """sum over u of D_u' half_u; for a leaf, D_u is the identity."""
         inner = [name for name in half if name not in self.graph.leaves]
@@ -483,16 +482,6 @@ class ChainRule:
         for name in half.keys() - set(inner):
             increase(total[:, self.columns[name]], half[name])
         return total
-
-    def _rows_to_clear(self) -> list[slice]:
-        """The rows of D that no first edge fills over all columns."""
-        filled = np.zeros(self.row_count + 2, dtype=bool)
-        filled[[0, -1]] = True
-        for edge in chain.from_iterable(self._edges):
-            if edge.is_first and not edge.is_leaf:
-                filled[1:-1][edge.rows] = True
-        ends = np.flatnonzero(np.diff(filled)).tolist()
-        return list(map(slice, ends[::2], ends[1::2]))
 
     def _edges_of(self, block: Block) -> list[Edge]:
         """The edges into a block, neighbouring outputs with the same source in one.

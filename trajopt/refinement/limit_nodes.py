@@ -94,8 +94,13 @@ class LimitNodes:
         best = last = first
         peaks = least = self._measured(first)
         newton, reason, count = self.newton, "", 0
-        while last.converged and _largest(peaks) > self.accuracy and count < self.rounds:
-            times = self._times(last.answer, peaks, count)
+        while last.converged and last.excess > self.accuracy and count < self.rounds:
+            # Where limits are exceeded by far, nodes are too far apart everywhere: in the first round two
+            # more in every interval, as peaks that are held down let others grow beside them.
+            times = [
+                _thirds(part) if not count and own.largest > FAR else own.above(self._least_peak)
+                for part, own in zip(last.answer.parts, peaks, strict=True)
+            ]
             if not any(own.size for own in times):
                 break
             before = journal.iterations
@@ -119,7 +124,8 @@ class LimitNodes:
     def _measured(self, entry: Entry) -> list[LimitPeaks]:
         """The peaks of all parts of an answer, which its entry is judged by."""
         peaks = [limit_peaks(part, self._least_peak) for part in entry.answer.parts]
-        entry.excess, entry.accuracy, entry.explains_rise = _largest(peaks), self.accuracy, False
+        entry.excess, entry.accuracy = max(peak.largest for peak in peaks), self.accuracy
+        entry.explains_rise = False
         return peaks
 
     def _warning(self, answer: Answer, peaks: list[LimitPeaks], count: int, reason: str) -> str:
@@ -132,21 +138,6 @@ class LimitNodes:
         tried = f"{pluralize(count, 'round')} of further nodes did not mend it" * bool(count)
         sentence = f"phase '{name}': " * bool(name) + peaks[worst].sentence
         return "; ".join(filter(None, (sentence, reason or tried)))
-
-    def _times(self, answer: Answer, peaks: list[LimitPeaks], count: int) -> list[Array]:
-        """The times of the nodes to add in every part, seconds.
-
-        Where limits are exceeded by far, nodes are too far apart everywhere: in the first round two more in
-        every interval between nodes, as peaks that are held down let others grow beside them.
-        """
-        return [
-            _thirds(part) if not count and own.largest > FAR else own.above(self._least_peak)
-            for part, own in zip(answer.parts, peaks, strict=True)
-        ]
-
-
-def _largest(found: list[LimitPeaks]) -> float:
-    return max(each.largest for each in found)
 
 
 def _thirds(solution: SolutionData) -> Array:

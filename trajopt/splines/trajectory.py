@@ -315,7 +315,8 @@ def _arc_nodes(arc: Arc, added: Sequence[NDArray]) -> tuple[NDArray, NDArray, ND
     s, weight = s[kept], weight[kept]
     known, kind = s, np.full(s.size, -1)
     for number, times in enumerate(added):
-        known = _with(known, times, basis.breakpoints)
+        inside = times[(times > 0.0) & (times < 1.0)]
+        known = np.append(known, inside[~np.isin(inside, np.append(known, basis.breakpoints))])
         kind = np.append(kind, np.full(known.size - kind.size, number))
     if known.size == s.size:
         return span, s, weight, kind
@@ -323,12 +324,6 @@ def _arc_nodes(arc: Arc, added: Sequence[NDArray]) -> tuple[NDArray, NDArray, ND
     order = np.lexsort((known, span))
     weight = np.append(weight, np.zeros(known.size - s.size))
     return span[order], known[order], weight[order], kind[order]
-
-
-def _with(s: NDArray, added: NDArray, breakpoints: NDArray) -> NDArray:
-    """s and behind it those of the added times that lie inside spans and are new."""
-    inside = added[(added > 0.0) & (added < 1.0)]
-    return np.append(s, inside[~np.isin(inside, np.append(s, breakpoints))]) if inside.size else s
 
 
 def _both(before: Sequence[Sequence[float]], new: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:

@@ -89,10 +89,13 @@ class SecondDerivatives:
         """
         leaf_map, columns = self.leaf_map, self.leaf_map.columns
         nodes, spline, width = leaf_map.nodes, leaf_map.spline_width, leaf_map.width
-        arrays: list[Array] = [np.zeros((nodes, *part.shape)) for part in self._by_curves]
+        arrays: list[Array] = []
         second: Pairs = {}
-        for part, array in zip(self._by_curves, arrays, strict=True):
-            second |= {pair: array[:, i] for i, pair in enumerate(part.pairs) if pair in self._filled}
+        for part in self._by_curves:
+            arrays.append(np.zeros((nodes, *part.shape)))
+            for i, pair in enumerate(part.pairs):
+                if pair in self._filled:
+                    second[pair] = arrays[-1][:, i]
         arrays.append(np.zeros((nodes, width, width - spline)))
         for first, other in self._with_global:
             across = slice(columns[other].start - spline, columns[other].stop - spline)
@@ -123,13 +126,13 @@ class SecondDerivatives:
         spline, free = self.leaf_map.spline_width, self.leaf_map.free_durations
         H_slope = self._times_slope(point.slope, second, total) if free else None
         *by_curves, by_global = arrays
-        if total is not None:
-            for part, array in zip(self._by_curves, by_curves, strict=True):
+        found = []
+        for part, array in zip(self._by_curves, by_curves, strict=True):
+            if total is not None:
                 part.add(array, total)
+            found.append(part.by_control_points(point, array))
+        if total is not None:
             increase(by_global, total[:, :, spline:])
-        found = [
-            p.by_control_points(point, array) for p, array in zip(self._by_curves, by_curves, strict=True)
-        ]
         mixed, both = by_global[:, :spline], by_global[:, spline:] * self._global_share
         if H_slope is not None:
             slope, T = point.slope[:, :spline], self.leaf_map.duration_column - spline
@@ -275,7 +278,7 @@ class _CurvePair:
     def entries(self, pattern: Array) -> tuple[Entries, int]:
         """Places of every entry of `by_control_points` in M by y; and their number."""
         columns, N = self.leaf_map.columns, self.leaf_map.N
-        mine, others = (self._control_points(group) for group in (self.group, self.other))
+        mine, others = self._control_points(self.group), self._control_points(self.other)
         curves = np.zeros((self.spans.count, *self.shape[1:]), bool)
         for first, other in self.pairs:
             curves |= pattern[:, columns[first], columns[other]]

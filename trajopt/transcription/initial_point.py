@@ -29,7 +29,7 @@ from trajopt.problem.systems.system import System
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION
-from trajopt.transcription.bounds import Bounds, bound_violation
+from trajopt.transcription.bounds import Bounds, LinearBlock, bound_violation
 from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns
 
@@ -116,14 +116,14 @@ def with_guessed_duration(
     unknowns: Unknowns,
     y: Array,
     bounds: Bounds,
-    violation: Callable[[Array], float],
-    of_linear: Callable[[Array], float] | None,
+    functions: ProgramFunctions,
+    row_bounds: Bounds,
+    linear: LinearBlock,
 ) -> Array:
     """The guess at the shortest duration at which the rows are violated least, where durations are free.
 
     y : the guess at any duration, which is returned where the user guessed one, or none is free
-    violation : y -> the largest violation of a row
-    of_linear : the same of the linear rows alone, None where there are none
+    functions, row_bounds : of all rows;  linear : the first of them
     """
     places = unknowns.durations
     if problem.guessed_durations is not None or places.size == 0:
@@ -154,10 +154,12 @@ def with_guessed_duration(
     if shortest <= len(arcs) * SHORTEST_DURATION:  # not a given bound
         shortest = SHORTEST_DURATION
     duration = shortest_duration(
-        lambda seconds: violation(trial(seconds)),
+        lambda seconds: row_bounds.violation(functions.rows(trial(seconds))),
         float(shortest),
         float(longest),
-        None if of_linear is None else lambda seconds: of_linear(trial(seconds)),
+        (lambda seconds: linear.bounds.violation(linear.A @ trial(seconds) + linear.b))
+        if linear.b.size
+        else None,
     )
     return trial(duration)
 
@@ -236,7 +238,7 @@ def smooth_curve(
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
     fixed, free = end_values(problem), np.full(n, np.nan)
-    at_start, at_end = ends or fixed_ends(problem)
+    at_start, at_end = ends or (fixed.get(("q", START), free), fixed.get(("q", END), free))
     first = np.where(np.isnan(at_start), np.where(np.isnan(at_end), middle, at_end), at_start)
     last = np.where(np.isnan(at_end), first, at_end)
     conditions = [(0.0, 0, first), (1.0, 0, last)]

@@ -29,7 +29,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.solvers.matrices import Entries, entries_of_rows, matrix_of_parts
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.unknowns import CurvePlaces, Layout, layout_of
+from trajopt.transcription.unknowns import Layout, layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +62,16 @@ class SplineMap:
 
     def __init__(self, nodes: Nodes, spline: Mapping[str, SplineLeaf], layout: Layout) -> None:
         self.nodes, self.spline, self.layout = nodes, spline, layout
-        bases = [self.nodes.basis, *(basis_at(self.nodes, g.bases) for g in self.layout.groups[1:])]
-        self.groups = tuple(
-            _group_at_nodes(self.nodes, basis, places)
-            for basis, places in zip(bases, self.layout.groups, strict=True)
-        )
-        self.global_jacobians = _global_jacobians(self.nodes, self.layout)
+        self.groups: list[GroupAtNodes] = []
+        for places in layout.groups:
+            basis = basis_at(nodes, places.bases) if self.groups else nodes.basis
+            points = np.concatenate([one.first_control_point for one in places.bases])[nodes.span]
+            first = places.offsets[nodes.arc] + places.curve_count * points
+            local = places.curve_count * np.arange(basis.shape[2])[:, None] + np.arange(places.curve_count)
+            # A padded basis function of a short arc may point past it; its values are zero.
+            columns = np.minimum(first[:, None, None] + local, max(places.stop - 1, 0))
+            self.groups.append(GroupAtNodes(basis, columns, places.first_curve))
+        self.global_jacobians = _global_jacobians(nodes, layout)
 
     @staticmethod
     def of(problem: ProblemData) -> SplineMap:
@@ -100,15 +104,6 @@ class SplineMap:
 
 
 _spline_map = cached_if_small(SplineMap)
-
-
-def _group_at_nodes(nodes: Nodes, basis: Array, places: CurvePlaces) -> GroupAtNodes:
-    width, curves = basis.shape[2], places.curve_count
-    points = np.concatenate([basis.first_control_point for basis in places.bases])[nodes.span]
-    first = places.offsets[nodes.arc] + curves * points
-    columns = first[:, None, None] + curves * np.arange(width)[:, None] + np.arange(curves)
-    # A padded basis function of a short arc may point past it; its values are zero.
-    return GroupAtNodes(basis, np.minimum(columns, max(places.stop - 1, 0)), places.first_curve)
 
 
 def basis_at(nodes: Nodes, bases: Sequence[SplineBasis]) -> Array:

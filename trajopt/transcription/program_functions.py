@@ -29,39 +29,41 @@ from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
 
 
+@dataclass(eq=False)
 class Evaluation:
     """Everything known at one point y; each stage is computed when it is first asked for.
 
     gradient, rows_jacobian : of the program at y, None until they are asked for
     """
 
-    def __init__(self, chain: ChainRule, leaves: LeafPoint, key: bytes) -> None:
-        self._chain, self.leaves, self.key = chain, leaves, key
-        self.gradient: Array | None = None
-        self.rows_jacobian: Array | None = None
+    chain: ChainRule
+    leaves: LeafPoint
+    key: bytes
+    gradient: Array | None = None
+    rows_jacobian: Array | None = None
 
     @cached_property
     def values(self) -> Values:
         """Every quantity, (K, width)."""
-        return self._chain.graph.values(self.leaves.values)
+        return self.chain.graph.values(self.leaves.values)
 
     @cached_property
     def stacked(self) -> Array:
         """The used quantities side by side, node by node, flat."""
-        return self._chain.stacked(self.values).ravel()
+        return self.chain.stacked(self.values).ravel()
 
     @cached_property
     def partials(self) -> list[Pairs]:
         """The direct partials of every block."""
-        return self._chain.graph.partials(self.values)
+        return self.chain.graph.partials(self.values)
 
     @cached_property
     def jacobian(self) -> Array:
         """Derivatives of all quantities by all leaves, (K, rows, columns) as `ChainRule` lays them out."""
         z = self.leaves.z
         if "values" not in vars(self):
-            self.values, self.partials = self._chain.graph.values_and_partials(self.leaves.values)
-        return self._chain.jacobian(self.partials, z.shape[0], z.dtype)
+            self.values, self.partials = self.chain.graph.values_and_partials(self.leaves.values)
+        return self.chain.jacobian(self.partials, z.shape[0], z.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +87,16 @@ class Curvature:
     def entries(self) -> EntryMap:
         """Places of these in the lower triangle of the Hessian, by the patterns of every span."""
         chain, span = self.chain, self.leaf_map.spline_map.nodes.span
-        used_on = _quantities_by_span(span, self.objectives, self.groups)
+        used_on: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
+        for objective in self.objectives:
+            for s in np.unique(span[objective.node_weights != 0.0]):
+                used_on[s].add(objective.quantity)
+        for group in self.groups:
+            for s in np.unique(span[group.weights.indices]):
+                used_on[s].add(group.quantity)
         patterns = np.zeros((len(used_on), chain.width, chain.width), dtype=bool)
         touched = np.zeros((len(used_on), chain.width), dtype=bool)
-        for used in set(used_on):
+        for used in set(map(frozenset, used_on)):
             own = [place for place, others in enumerate(used_on) if others == used]
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 patterns[own, chain.columns[first], chain.columns[other]] = part
@@ -351,17 +359,3 @@ def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[st
         for leaf, part in chain.graph.leaf_pattern(quantity).items():
             pattern[chain.rows[quantity], chain.columns[leaf]] = part
     return pattern
-
-
-def _quantities_by_span(
-    span: Array, objectives: Sequence[Objective], groups: Sequence[RowGroup]
-) -> list[frozenset[str]]:
-    """Quantities that are minimized or bounded at the nodes of every span."""
-    used: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
-    for objective in objectives:
-        for s in np.unique(span[objective.node_weights != 0.0]):
-            used[s].add(objective.quantity)
-    for group in groups:
-        for s in np.unique(span[group.weights.indices]):
-            used[s].add(group.quantity)
-    return [frozenset(quantities) for quantities in used]

@@ -293,15 +293,7 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
     unknowns, bounds = values.unknowns, values.bounds
     guess = bounds.clipped(unknowns.elimination.reduce(first_guess(problem, unknowns.layout)))
     functions, row_bounds = _unscaled(structure, values, guess)
-    linear = values.linear
-    start = with_guessed_duration(
-        problem,
-        unknowns,
-        guess,
-        bounds,
-        lambda y: row_bounds.violation(functions.rows(y)),
-        (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.b.size else None,
-    )
+    start = with_guessed_duration(problem, unknowns, guess, bounds, functions, row_bounds, values.linear)
     start = beside_singular_point(problem, unknowns, functions, row_bounds, bounds, start)
     start = consistent_start(problem, unknowns, structure.spline_map, bounds, start)
     return program_at(structure, values, start, unscaled=(functions, row_bounds))

@@ -123,7 +123,8 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
         return ONE
     if can_be_simulated(problem):
         return SIMULATED if isinstance(problem.dynamics, System) else WEAK_MOTORS
-    loose = problem.trajectory.has_free_duration and not _velocities_limited(problem)
+    limited = np.isfinite(_limits_over_path(problem, terms.v.quantity)).all()  # both ways, every joint
+    loose = problem.trajectory.has_free_duration and not limited
     if loose and problem.dynamics.n >= MANY_JOINTS:
         return SEARCHED
     undriven = any(c.is_path_equation and contains_torques(problem, c) for c in problem.constraints)
@@ -202,11 +203,6 @@ def _too_weak(problem: ProblemData) -> bool:
     at_rest = np.zeros_like(q)
     torques = graph.values({"q": q, "v": at_rest, "a": at_rest})[terms.tau.quantity]
     return bool(((torques < lower) | (torques > upper)).any())
-
-
-def _velocities_limited(problem: ProblemData) -> bool:
-    """True if both directions of every joint have a limit over all of the path."""
-    return bool(np.isfinite(_limits_over_path(problem, terms.v.quantity)).all())
 
 
 def _limits_over_path(problem: ProblemData, quantity: str) -> tuple[Array, Array]:
