@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dynamics.errors import MuscleError as MuscleError
     from dynamics.errors import MuscleWarning as MuscleWarning
     from dynamics.errors import OsimError as OsimError
+    from dynamics.errors import OsimWarning as OsimWarning
     from dynamics.errors import ShapeError as ShapeError
     from dynamics.errors import ShapeWarning as ShapeWarning
     from dynamics.errors import SourceError as SourceError
@@ -154,6 +155,7 @@ export_lazily(
         "MujocoError": "dynamics.errors",
         "MeshWarning": "dynamics.errors",
         "MujocoWarning": "dynamics.errors",
+        "OsimWarning": "dynamics.errors",
         "MuscleError": "dynamics.errors",
         "MuscleWarning": "dynamics.errors",
         "ShapeError": "dynamics.errors",

@@ -18,10 +18,16 @@ DynamicsError (ValueError)
 
 DegreesWarning (UserWarning)   angles that look like degrees where radians are meant
 MujocoWarning (UserWarning)    what of a model of MuJoCo is no part of the robot
+OsimWarning (UserWarning)      constraints of a model of OpenSim that the robot leaves open
 InertiaWarning (UserWarning)   an inertia of a file that no body can have, harmless or repaired
 """
 
 from __future__ import annotations
+
+import sys
+import warnings
+
+PACKAGES = ("dynamics", "problems", "trajopt")
 
 
 class DynamicsError(ValueError):
@@ -100,9 +106,24 @@ class MujocoWarning(UserWarning):
     """A part of a model of MuJoCo that no robot of this package has is left out."""
 
 
+class OsimWarning(UserWarning):
+    """A constraint of a model of OpenSim that no tree can hold is left open."""
+
+
 class InertiaWarning(UserWarning):
     """An inertia of a file is one that no body can have, but it is harmless (merged away) or repaired."""
 
 
 class MuscleWarning(UserWarning):
     """The equations of a muscle reward what no muscle does, or are used beyond what they describe."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """A warning at the line that called these packages, whatever of Python's library lies between."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in PACKAGES and package not in sys.stdlib_module_names:
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

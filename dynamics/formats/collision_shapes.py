@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning, UrdfError
+from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning, UrdfError, warn_user
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
@@ -54,12 +53,12 @@ def urdf_shapes(
         names = ", ".join(dict.fromkeys(str(each.carrier) for each in seen))
         message = f"links with a <visual> and no <collision> have no shape and may touch anything: {names}"
         hint = 'visuals="fit", of moves.robot shapes="fit_visual", takes their visual'
-        warnings.warn(f"{message}; {hint}", ShapeWarning, stacklevel=2)
+        warn_user(f"{message}; {hint}", ShapeWarning)
     missing = _missing(solids, places) if missing_meshes == "skip" and meshes != "skip" else []
     if missing:
         names = list_names(_names(missing))
         message = f"missing meshes, whose parts of links have no shape and may touch anything: {names}"
-        warnings.warn(message, MeshWarning, stacklevel=2)
+        warn_user(message, MeshWarning)
     for solid in solids:
         if solid in missing:
             continue
@@ -70,7 +69,7 @@ def urdf_shapes(
             found.append(replace(shape, name=f"{solid.carrier} {len(found)}"))
     if opened:
         message = f"open meshes: {list_names(opened)}; the hull of what is there is covered: look at them"
-        warnings.warn(message, MeshWarning, stacklevel=2)
+        warn_user(message, MeshWarning)
     return tuple(found)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import DegreesWarning, DhError
+from dynamics.errors import DegreesWarning, DhError, warn_user
 from dynamics.model.body import Body, Frame
 from dynamics.model.checks.validation import checked_name, finite_array, finite_number, rotation_matrix
 from dynamics.model.joint import Joint
@@ -240,5 +239,5 @@ def finite_parameters(row: DhRow) -> dict[str, float]:
     for key in ("theta", "alpha"):
         if abs(numbers[key]) > 6.5:
             message = f"{what} {key} = {numbers[key]} rad looks like degrees; angles are in radians"
-            warnings.warn(message, DegreesWarning, stacklevel=5)
+            warn_user(message, DegreesWarning)
     return numbers

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from dynamics.arguments import short_repr
-from dynamics.errors import DegreesWarning, UrdfError
+from dynamics.errors import DegreesWarning, UrdfError, warn_user
 from dynamics.model.checks.validation import LARGEST, LONGEST_NAME, checked_mass
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
@@ -121,7 +120,7 @@ def origin_of(element: Element, what: str) -> Pose:
     angles = vector(origin, "rpy", (0.0, 0.0, 0.0), what)
     if np.abs(angles).max() > 6.5:
         message = f"{what}: rpy = {angles.tolist()} looks like degrees; angles are in radians"
-        warnings.warn(message, DegreesWarning, stacklevel=2)
+        warn_user(message, DegreesWarning)
     return Pose(roll_pitch_yaw(*angles), vector(origin, "xyz", (0.0, 0.0, 0.0), what))
 
 

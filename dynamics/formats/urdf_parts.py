@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dynamics.arguments import list_names
-from dynamics.errors import InertiaError, InertiaWarning, UrdfError
+from dynamics.errors import InertiaError, InertiaWarning, UrdfError, warn_user
 from dynamics.model.body import Body, Frame
 from dynamics.model.checks.validation import inertia_matrix, nearest_inertia
 from dynamics.model.joint import Joint
@@ -61,7 +60,7 @@ class Parts:
             inertia_matrix(found.inertia, f"link {name!r}: inertia")
         except InertiaError as error:
             if self.repair_inertia:
-                warnings.warn(f"{error}; the nearest physical one is taken", InertiaWarning, stacklevel=2)
+                warn_user(f"{error}; the nearest physical one is taken", InertiaWarning)
                 return replace(found, inertia=nearest_inertia(found.inertia))
             self.complaints.setdefault(body, []).append(str(error))
         return found
@@ -81,7 +80,7 @@ class Parts:
             ) from error
         for complaint in complaints:
             merged = f"{complaint}; kept, since merged into body {body.name!r} it does no harm"
-            warnings.warn(merged, InertiaWarning, stacklevel=2)
+            warn_user(merged, InertiaWarning)
         return made
 
 
@@ -114,10 +113,9 @@ def made_of(
     except InertiaError:
         lacking = model(may_lack_mass=True)
     if lacking.joints_without_mass and not lacking.has_no_mass:
-        warnings.warn(
+        warn_user(
             f"joints that move no mass: {list_names(lacking.joints_without_mass)}; their torques lack it, "
             f"and forward dynamics is refused{advice}",
             InertiaWarning,
-            stacklevel=3,
         )
     return lacking

@@ -5,14 +5,13 @@ Three joints of the kind "rotation_vector" in a row are a ball joint; see `rotat
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from dynamics.arguments import short_repr
-from dynamics.errors import DegreesWarning, JointError
+from dynamics.errors import DegreesWarning, JointError, warn_user
 from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.checks.validation import (
     LARGEST,
@@ -166,10 +165,10 @@ class Joint:
 
 
 def warn_of_degrees(joint: Joint) -> None:
-    """DegreesWarning when a position limit of a revolute joint is between 15 and 720."""
+    """DegreesWarning when position limits of a revolute joint are between 15 and 720."""
     least, most = DEGREES_SUSPECTED
-    for name in ("q_lower", "q_upper"):
-        value = getattr(joint.limits, name)
-        if least <= abs(value) <= most:
-            message = f"joint {joint.name!r}: {name} = {value} rad looks like degrees; angles are in radians"
-            warnings.warn(message, DegreesWarning, stacklevel=4)
+    ends = {name: getattr(joint.limits, name) for name in ("q_lower", "q_upper")}
+    large = [f"{name} = {value} rad" for name, value in ends.items() if least <= abs(value) <= most]
+    if large:
+        look = f"{' and '.join(large)} look{'s' if len(large) == 1 else ''} like degrees"
+        warn_user(f"joint {joint.name!r}: {look}; angles are in radians", DegreesWarning)

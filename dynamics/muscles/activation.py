@@ -10,12 +10,11 @@ positive at every activation for b below 2.27.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from dynamics.errors import MuscleError, MuscleWarning
+from dynamics.errors import MuscleError, MuscleWarning, warn_user
 
 SMOOTHING = 0.1  # b, OpenSim's default
 REWARDS_CHATTER = 2.0  # b above which pulses may pay
@@ -40,10 +39,9 @@ def check_smoothing(smoothing: float) -> float:
     if not 0.0 < b < np.inf:
         raise MuscleError(f"smoothing is {smoothing!r}: expected a positive number, 0.1 by default")
     if b > REWARDS_CHATTER:
-        warnings.warn(
+        warn_user(
             f"smoothing = {b:g} makes pulses of excitation cheaper than holding it, so that every finer mesh "
             f"has a cheaper answer of more pulses: use smoothing below {REWARDS_CHATTER:g}, 0.1 by default",
             MuscleWarning,
-            stacklevel=3,
         )
     return b

@@ -148,9 +148,12 @@ class ReachWarning(UserWarning):
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """A warning at the line of the first caller that is no function of the packages."""
+    """A warning at the line that called the packages, whatever of Python's library lies between."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OWN_PACKAGES:
+    while frame.f_back:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in OWN_PACKAGES and package not in sys.stdlib_module_names:
+            break
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import operator
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, pluralize, short_repr
-from trajopt.base.errors import OptionError, SolutionFileError, printable
+from trajopt.base.errors import OptionError, SolutionFileError, printable, warn_user
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import Values
@@ -58,7 +57,7 @@ def _former(name: str, now: str) -> property:
 
     def value(answer: Answer) -> object:
         sentence = f"solution.{name} is solution.journal.{now} since 0.3, and goes in 0.4"
-        warnings.warn(sentence, FutureWarning, stacklevel=2)
+        warn_user(sentence, FutureWarning)
         return getattr(answer.journal, now)
 
     return property(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import MujocoError, MujocoWarning
+from dynamics.errors import MujocoError, MujocoWarning, warn_user
 from dynamics.formats.mujoco.mujoco_flags import is_off, unread_flags
 from dynamics.formats.mujoco.mujoco_source import compiled
 from dynamics.formats.mujoco.mujoco_torques import (
@@ -78,7 +77,7 @@ def from_mujoco(
             f"strict: left out of the robot: {'; '.join(found)}: remove it, or give strict=False"
         )
     if found:
-        warnings.warn(f"left out of the robot: {'; '.join(found)}", MujocoWarning, stacklevel=2)
+        warn_user(f"left out of the robot: {'; '.join(found)}", MujocoWarning)
     frames = (*reading.parts.frames, *reading.sites({body.name for body in bodies}))
     name = mj.names[: mj.names.index(b"\0")].decode()
     gravity = np.zeros(3) if is_off(mj, "GRAVITY") else np.array(mj.opt.gravity)

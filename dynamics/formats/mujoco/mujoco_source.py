@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import MujocoError, MujocoWarning
+from dynamics.errors import MujocoError, MujocoWarning, warn_user
 
 
 def mujoco_module() -> Any:
@@ -55,7 +54,7 @@ def warnings_of(mujoco: Any) -> Iterator[None]:
     finally:
         mujoco.set_mju_user_warning(before)
     if texts:
-        warnings.warn(f"MuJoCo warns: {list_names(texts)}", MujocoWarning, stacklevel=4)
+        warn_user(f"MuJoCo warns: {list_names(texts)}", MujocoWarning)
 
 
 def without_missing_meshes(spec: Any, mujoco: Any) -> Any:

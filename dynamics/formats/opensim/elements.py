@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import join, normpath
 from xml.etree.ElementTree import Element
@@ -20,6 +20,10 @@ from dynamics.model.rotation import about_x, about_y, about_z
 OLDEST = 20000  # of the versions that are read
 GROUND = "ground"
 OFFSET_FRAME = "PhysicalOffsetFrame"
+STATION_FRAME = "StationDefinedFrame"
+STATIONS = ("Station", "Marker")
+CORNERS = ("point_a", "point_b", "point_c", "origin_point")
+STATION_AXES = {"ab_axis": "+x", "ab_x_ac_axis": "+y"}
 INFINITE = {f"{sign}{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "infinity")}
 NAMED = ("JointSet", "ConstraintSet", "ForceSet", "ControllerSet", "ContactGeometrySet", "MarkerSet")
 
@@ -135,17 +139,85 @@ class OffsetFrame:
 def offset_frames(model: Element) -> dict[str, OffsetFrame]:
     """Frames of the joints, the bodies, the ground and the model, by path such as /bodyset/femur_r/knee."""
     holders = [("/ground", model.find("Ground/components")), ("", model.find("components"))]
-    holders.append(("/componentset", model.find("ComponentSet/objects")))
+    holders += [(f"/{kind.lower()}", model.find(f"{kind}/objects")) for kind in ("ComponentSet", "MarkerSet")]
     for folder, kind, tag in (("/bodyset", "BodySet", "components"), ("/jointset", "JointSet", "frames")):
         holders += [(f"{folder}/{each.get('name')}", each.find(tag)) for each in objects(model, kind)]
     found: dict[str, OffsetFrame] = {}
+    stations: dict[str, Element] = {}
+    of_stations: dict[str, Element] = {}
     for owner, holder in holders:
-        for frame in () if holder is None else holder.findall(OFFSET_FRAME):
-            path = f"{owner}/{name_of(frame, 'a frame')}"
-            if path in found:
+        for path, frame in _frames_below(owner, holder):
+            if path in found or path in of_stations:
                 raise OsimError(f"two frames are named '{path}': rename one")
-            found[path] = _offset_frame(frame, path)
+            if frame.tag in STATIONS:
+                stations[path] = frame
+            elif frame.tag == STATION_FRAME:
+                of_stations[path] = frame
+            else:
+                found[path] = _offset_frame(frame, path)
+    while of_stations:
+        waiting = {path.rpartition("/")[2] for path in of_stations}
+        for path, frame in of_stations.items():
+            what = f"frame '{frame.get('name')}'"
+            ends = [_station_of(frame, socket, what, path, stations, found) for socket in CORNERS]
+            if not waiting & {body for body, _ in ends}:
+                found[path] = _station_frame(frame, what, ends)
+        if not found.keys() & of_stations.keys():
+            raise OsimError(f"frames by stations wait for one another: {list_names(of_stations)}")
+        of_stations = {path: frame for path, frame in of_stations.items() if path not in found}
     return found
+
+
+def _frames_below(owner: str, holder: Element | None) -> Iterator[tuple[str, Element]]:
+    """The paths and elements of frames and stations in a list of components, and of those in their own."""
+    for frame in () if holder is None else holder:
+        if frame.tag in (OFFSET_FRAME, STATION_FRAME, *STATIONS):
+            path = f"{owner}/{frame.get('name') or frame.tag.lower()}"
+            yield path, frame
+            yield from _frames_below(path, frame.find("components"))
+
+
+def _station_of(
+    frame: Element, socket: str, what: str, owner: str, stations: Mapping[str, Element],
+    frames: Mapping[str, OffsetFrame],
+) -> tuple[str, np.ndarray]:  # fmt: skip
+    """The body, or the first frame that is not there yet, of a station that a socket names, and its place."""
+    path = absolute(text_of(frame, f"socket_{socket}", what=what), owner)
+    named = [path] if path in stations else [
+        each for each in stations if each.rpartition("/")[2] == path.rpartition("/")[2]
+    ]  # fmt: skip
+    if len(named) != 1:
+        raise OsimError(f"{what}: its {socket} is '{path}', the name of {len(named)} stations: name one")
+    station, where = stations[named[0]], f"station '{named[0]}'"
+    parent = text_of(station, "socket_parent_frame", what=where)
+    body, pose = body_and_pose(parent, named[0], frames)
+    return body, pose.position + pose.rotation @ vector_of(station, "location", "0 0 0", where)
+
+
+def _station_frame(frame: Element, what: str, ends: Sequence[tuple[str, np.ndarray]]) -> OffsetFrame:
+    """The frame at a station, one axis along b - a, another along (b - a) x (c - a) of three stations."""
+    bodies = sorted({body for body, _ in ends})
+    if len(bodies) > 1:
+        raise OsimError(f"{what} has stations on {' and '.join(bodies)}: put all on one body")
+    a, b, c, origin = (place for _, place in ends)
+    along, across = (_signed_axis(frame, tag, default, what) for tag, default in STATION_AXES.items())
+    normal = np.cross(b - a, c - a)
+    if not normal.any() or along @ across:
+        raise OsimError(f"{what}: its stations are on a line, or its two axes are the same: correct them")
+    first, second = (b - a) / np.linalg.norm(b - a), normal / np.linalg.norm(normal)
+    turned = np.column_stack([first, second, np.cross(first, second)])
+    written = np.column_stack([along, across, np.cross(along, across)])
+    path = f"/{GROUND}" if bodies[0] == GROUND else f"/bodyset/{bodies[0]}"
+    return OffsetFrame(path, Pose(turned @ written.T, origin))
+
+
+def _signed_axis(frame: Element, tag: str, default: str, what: str) -> np.ndarray:
+    """The unit vector of +x, -y or z."""
+    text = text_of(frame, tag, default).lower()
+    axes = dict(zip("xyz", np.eye(3), strict=True))
+    if text.lstrip("+-") not in axes or len(text) > 2:
+        raise OsimError(f"{what}: {tag} is {short_repr(text)}; write +x, -y or the like")
+    return axes[text[-1]] * (-1.0 if text[0] == "-" else 1.0)
 
 
 def _offset_frame(frame: Element, path: str) -> OffsetFrame:

@@ -185,17 +185,17 @@ def _simple(kind: str, coordinates: tuple[OsimCoordinate, ...], what: str) -> li
 
 
 def _custom(joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:
-    """The six movements of a <SpatialTransform>."""
+    """The six movements of a <SpatialTransform>; axes that are not written stay, as in OpenSim."""
     axes = joint.findall("SpatialTransform/TransformAxis")
     by_name = {axis.get("name", ""): axis for axis in axes}
     names = [f"{kind}{k}" for kind in ("rotation", "translation") for k in (1, 2, 3)]
-    if len(axes) != 6 or set(by_name) != set(names):
+    if len(axes) > len(by_name) or not set(by_name) <= set(names):
         raise OsimError(
             f"{what} has the transform axes {list_names(axis.get('name', '') for axis in axes)}; "
             f"{list_names(names)} are expected, each once"
         )
     known = {coordinate.name for coordinate in coordinates}
-    return [_movement(by_name[name], name, known, what) for name in names]
+    return [_movement(by_name[name], name, known, what) for name in names if name in by_name]
 
 
 def _movement(element: Element, name: str, known: set[str], what: str) -> Movement:

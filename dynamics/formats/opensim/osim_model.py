@@ -14,7 +14,7 @@ import numpy as np
 from dynamics.arguments import list_names, names_of, short_repr
 from dynamics.coupled_model import CoupledModel
 from dynamics.couplings.joint_function import polynomial
-from dynamics.errors import OsimError, UrdfError
+from dynamics.errors import OsimError, OsimWarning, UrdfError, warn_user
 from dynamics.formats.opensim.elements import (
     complete_names,
     coordinate_named,
@@ -134,9 +134,11 @@ def load_osim(
     without a joint is free (`free_BODY`), coordinates of one name in two joints are JOINT/NAME. Where joints
     move no mass a warning names them, and forward dynamics is refused; where no body has one, torques are.
 
-    Raises OsimError for what no tree can be: loops, constraints, unknown joints or
-    functions, negative masses, files of OpenSim 1; InertiaError for links that no robot can have; of muscles
-    MuscleError for paths that pass no joint, surfaces without size, strengths and lengths of zero.
+    Constraints that no tree holds, of points or of several coordinates, are left open, which an OsimWarning
+    says. Raises OsimError for what no tree can be: loops of joints, models without a joint that moves,
+    unknown joints or functions, negative masses, files of OpenSim 1; InertiaError for links that no robot can
+    have; of muscles MuscleError for paths that pass no joint, surfaces without size, strengths and lengths of
+    zero.
     """
     (model, version), own = model_element(path_or_xml), names or OsimNames()
     if version < JOINTS_BESIDE_BODIES:
@@ -149,7 +151,6 @@ def load_osim(
     couplings = couplers(model, written)
     own.check(masses, written, {*couplings, *held})
     couplings = {**own.couplings(couplings), **{k: (None, polynomial([x])) for k, x in held.items()}}
-    check_constraints(model)
     masses, joints = own.by_body(masses), [own.joint(joint) for joint in joints]
     coordinates = {coordinate.name: coordinate for joint in joints for coordinate in joint.coordinates}
     torques = own.torques(actuator_limits(model, written))
@@ -161,7 +162,10 @@ def load_osim(
     except UrdfError as error:
         raise OsimError(str(error)) from error
     if not bodies:
-        raise OsimError("no joint of the model moves: it has no coordinate that is free")
+        raise OsimError(
+            f"no joint of the model moves, so that it is no robot: its {len(masses)} bodies are fixed to the "
+            "ground, and it has no coordinate that is free"
+        )
     points = {"marker": own.points(markers_of(model, frames))}
     points["sphere"] = own.points(contact_spheres(model, frames))
     own_frames, called = frames_of(points, reading)
@@ -175,6 +179,7 @@ def load_osim(
     spheres = tuple(ContactSphere(name, r) for name, r in zip(called["sphere"], radii, strict=True))
     free = {name: coordinates[name] for name in robot.joint_names}
     other = {
+        "constraints, left open": open_constraints(model),
         "actuators, of coordinates that are none of the robot": set(torques) - set(free),
         "functions of time that prescribe coordinates": [k for k, x in coordinates.items() if x.prescribed],
         "coordinates, held at a value": held,
@@ -229,7 +234,10 @@ def held_values(
 
 
 def couplers(model: Element, coordinates: Mapping[str, OsimCoordinate]) -> Couplings:
-    """Dependent coordinates: name -> the coordinate that it follows, and the function of it."""
+    """Dependent coordinates: name -> the coordinate that it follows, and the function of it.
+
+    Couplers of several coordinates are no part of it: `open_constraints` has them.
+    """
     found: dict = {}
     for element in objects(model, "ConstraintSet"):
         if element.tag != "CoordinateCouplerConstraint" or not flag_of(element, "isEnforced", True):
@@ -237,8 +245,10 @@ def couplers(model: Element, coordinates: Mapping[str, OsimCoordinate]) -> Coupl
         what = f"coupler '{name_of(element, 'a constraint')}'"
         sources = text_of(element, "independent_coordinate_names", what=what).split()
         dependent = text_of(element, "dependent_coordinate_name", what=what)
-        if len(sources) != 1:
-            raise OsimError(f"{what} has {len(sources)} independent coordinates; one is read")
+        if len(sources) > 1:
+            continue
+        if not sources:
+            raise OsimError(f"{what} follows no coordinate: name one in <independent_coordinate_names>")
         dependent, source = (
             coordinate_named(name, coordinates, f"{what} names") for name in (dependent, *sources)
         )
@@ -264,14 +274,21 @@ def check_chain(name: str, found: Couplings) -> None:
         source = found[source][0]
 
 
-def check_constraints(model: Element) -> None:
-    """OsimError for constraints that close loops or move coordinates."""
+def open_constraints(model: Element) -> list[str]:
+    """Constraints that no tree holds, with their types; a warning names them."""
+    found = []
     for element in objects(model, "ConstraintSet"):
-        if element.tag != "CoordinateCouplerConstraint" and flag_of(element, "isEnforced", True):
-            raise OsimError(
-                f"constraint '{name_of(element, 'a constraint')}' ({element.tag}) closes a loop, of which no "
-                "tree is made: set isEnforced to false, and close the loop in the problem, by `close_loop`"
-            )
+        sources = text_of(element, "independent_coordinate_names", "").split()
+        several = element.tag != "CoordinateCouplerConstraint" or len(sources) > 1
+        if several and flag_of(element, "isEnforced", True):
+            found.append(f"{name_of(element, 'a constraint')} ({element.tag})")
+    if found:
+        warn_user(
+            f"constraints left open, which the robot may move against: {list_names(found)}; inverse dynamics "
+            "counts none, as OpenSim's; close loops in the problem, by `close_loop`",
+            OsimWarning,
+        )
+    return found
 
 
 def frames_of(

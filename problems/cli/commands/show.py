@@ -116,7 +116,9 @@ def show_robot(path: Path, output: Output, repair_inertia: bool, strict: bool) -
     if path.suffix.lower() in URDF:
         model = dynamics.load_urdf(path, repair_inertia=repair_inertia, strict=strict)
     elif path.suffix.lower() == ".osim":
-        osim = dynamics.load_osim(path, repair_inertia=repair_inertia)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dynamics.OsimWarning)  # the lines say the same
+            osim = dynamics.load_osim(path, repair_inertia=repair_inertia)
         lines = [f"{what}: {', '.join(names)}" for what, names in osim.left_out.items()]
         if strict and lines:
             raise OptionError(f"strict: {path} holds what is no part of the robot: {'; '.join(lines)}")

@@ -1,5 +1,7 @@
 """Models of OpenSim whose parts have equal names, relative paths or another order than usual."""
 
+import warnings
+
 import numpy as np
 import pytest
 from osim_text import body, constant, joint, linear, osim_text, spatial_transform
@@ -48,6 +50,39 @@ def test_axes_of_a_custom_joint_go_by_their_names_and_not_by_their_order():
         made = joint("CustomJoint", "j", "ground", "x", ["a"], transform=transform)
         robot = dynamics.load_osim(osim_text([body("x")], [made])).robot
         assert [joint.kind for joint in robot.joints] == ["revolute"]
+
+
+def test_axes_that_are_not_written_stay():
+    turn = spatial_transform(*[("1 0 0", "a", linear())], *[("0 1 0", "", linear())] * 5)
+    alone = turn[: turn.index("</TransformAxis>")] + "</TransformAxis></SpatialTransform>"
+    one = joint("CustomJoint", "j", "ground", "x", ["a"], transform=alone)
+    robot = dynamics.load_osim(osim_text([body("x")], [one])).robot
+    np.testing.assert_allclose(robot.forward_kinematics([0.3], ["x"]).rotation[0][1, 2], -np.sin(0.3))
+
+
+def test_frames_by_stations_lie_as_in_opensim():
+    """ab, along z here, is -y of the frame, ab x ac, along y, is its z: its x is x."""
+    stations = {"a": "0.1 0 0", "b": "0.1 0 0.4", "c": "0.3 0 0.1", "o": "0 0.2 0"}
+    written = "".join(
+        f"<Station name='{name}'><socket_parent_frame>{parent}</socket_parent_frame>"
+        f"<location>{place}</location></Station>"
+        for (name, place), parent in zip(stations.items(), ["..", "..", "../tilted", ".."], strict=True)
+    )
+    sockets = "".join(
+        f"<socket_{end}>../{name}</socket_{end}>"
+        for end, name in zip(("point_a", "point_b", "point_c", "origin_point"), "abco", strict=True)
+    )
+    axes = "<ab_axis>-y</ab_axis><ab_x_ac_axis>z</ab_x_ac_axis>"
+    tilted = (
+        "<PhysicalOffsetFrame name='tilted'><socket_parent>..</socket_parent><translation>0 0 0.2"
+        "</translation></PhysicalOffsetFrame>"
+    )
+    frame = f"<StationDefinedFrame name='own'>{sockets}{axes}</StationDefinedFrame>"
+    held = body("x").replace("</Body>", f"<components>{written}{frame}{tilted}</components></Body>")
+    marker = MARKER.format("m", "/bodyset/x/own").replace("</M", "<location>0.1 0.2 0.3</location></M")
+    robot = dynamics.load_osim(osim_text([held], [PIN], markers=marker)).robot
+    found = robot.forward_kinematics([0.0], ["m"])
+    np.testing.assert_allclose(found.position[0], [0.1, 0.2 + 0.3, -0.2], atol=1e-15)
 
 
 def test_joints_and_coordinates_may_have_the_names_of_bodies():
@@ -111,6 +146,17 @@ def test_a_default_value_that_is_empty_is_zero():
     osim = dynamics.load_osim(osim_text([body("x")], [joint("PinJoint", "pin", "ground", "x", [angle])]))
     assert osim.default_pose.tolist() == [0.0]
     assert osim.robot.limits.q_upper.tolist() == [np.inf]
+
+
+def test_a_range_in_degrees_is_warned_of_once_at_the_line_that_reads_the_file():
+    turn = "<Coordinate name='a'><range>-100 100</range></Coordinate>"
+    model = osim_text([body("x")], [joint("PinJoint", "pin", "ground", "x", [turn])])
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("default")
+        dynamics.load_osim(model)
+    assert [(each.filename, str(each.message).partition(";")[0]) for each in seen] == [
+        (__file__, "joint 'a': q_lower = -100.0 rad and q_upper = 100.0 rad look like degrees")
+    ]
 
 
 def test_a_last_body_without_mass_keeps_inverse_dynamics():

@@ -4,7 +4,7 @@ import pytest
 from osim_text import body, constant, coupler, joint, linear, osim_text, spatial_transform, spline
 from tiers import every
 
-from dynamics import InertiaError, OsimError, load_osim
+from dynamics import InertiaError, OsimError, OsimWarning, load_osim
 
 X = body("x")
 PIN = joint("PinJoint", "pin", "ground", "x", ["a"])
@@ -27,6 +27,11 @@ def other_mass(mass, inertia="0.01 0.01 0.01 0 0 0"):
     return osim_text([body("x", mass, inertia=inertia)], [PIN])
 
 
+MARKER = "<Marker name='m'><socket_parent_frame>/bodyset/x</socket_parent_frame></Marker>"
+CORNERS = "".join(
+    f"<socket_{end}>m</socket_{end}>" for end in ("point_a", "point_b", "point_c", "origin_point")
+)
+THREE = f"<StationDefinedFrame name='f'>{CORNERS}<ab_axis>+x</ab_axis></StationDefinedFrame>"
 CONSTRAINT = '<PointConstraint name="shut"><isEnforced>true</isEnforced></PointConstraint>'
 MULTIPLE = "<MultiplierFunction name='function'><function>", "</function></MultiplierFunction>"
 CASES = {
@@ -58,7 +63,12 @@ CASES = {
     "foreign coordinate": (osim_text([X], [custom(linear(), "z")]), "follows 'z', which is no coordinate"),
     "points": (osim_text([X], [custom(spline([0, 1, 1], [0, 1, 2]))]), "j', rotation1: .*must increase"),
     "still": (osim_text([X], [joint("WeldJoint", "w", "ground", "x")]), "no joint of the model moves"),
-    "constraint": (osim_text([X], [PIN], CONSTRAINT), r"constraint 'shut' \(PointConstraint\) closes a loop"),
+    "coupled to none": (osim_text([X, body("y")], [PIN, BAR], coupler("a", "", linear())),
+                        "follows no coordinate"),
+    "no station": (osim_text([X], [PIN], markers=THREE), "point_a is .*, the name of 0 stations"),
+    "stations on a line": (osim_text([X], [PIN], markers=MARKER + THREE), "its stations are on a line"),
+    "axes of stations": (osim_text([X], [PIN], markers=MARKER + THREE.replace("+x", "w")),
+                         "ab_axis is 'w'"),
     "coupled to nothing": (osim_text([X], [PIN], coupler("a", "z", linear())), "names 'z', which is no"),
     "coupled twice": (osim_text([X, body("y")], [PIN, BAR], 2 * coupler("a", "b", linear())), "another one"),
     "coupled to itself": (osim_text([X, body("y")], [PIN, BAR], coupler("a", "b", linear())
@@ -111,6 +121,15 @@ def test_a_coordinate_to_hold_must_exist():
 def test_a_coordinate_is_held_at_a_finite_number(value):
     with pytest.raises(OsimError, match=r"hold has .* for 'a': give a finite number, rad or m"):
         load_osim(osim_text([X], [PIN]), hold={"a": value})
+
+
+@pytest.mark.parametrize("words", [CONSTRAINT, coupler("a", "b c", linear()).replace("coupler", "shut")])
+def test_constraints_that_no_tree_holds_are_left_open_with_a_warning(words):
+    text = osim_text([X, body("y"), body("z")], [PIN, BAR, joint("PinJoint", "p", "y", "z", ["c"])], words)
+    with pytest.warns(OsimWarning, match=r"left open, which the robot may move against: shut \("):
+        osim = load_osim(text)
+    assert osim.robot.joint_names == ("a", "b", "c")
+    assert osim.left_out["constraints, left open"][0].startswith("shut (")
 
 
 def test_constraints_that_are_not_enforced_and_couplers_that_are_off_leave_coordinates_free():
