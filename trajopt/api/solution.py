@@ -1,7 +1,5 @@
-"""`trajopt.Solution`: the values of a solution with its checks, its files and its card in a notebook.
-
-Also here: `trajopt.PhasesSolution`: the values of a solution of phases with its checks, its file and its
-card.
+"""`Solution` and `PhasesSolution`: values of a solution with its checks, its files and its card in a
+notebook.
 """
 
 from __future__ import annotations

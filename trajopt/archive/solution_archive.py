@@ -1,6 +1,5 @@
-"""Saved solutions: one .npz of plain arrays and a JSON text; no pickle, no path that would be imported.
-
-Also here: loads solutions of phases from their .npz files, and attaches the phases whose problems they know.
+"""Saved solutions, of problems and of phases: one .npz of plain arrays and a JSON text; no pickle, no path
+that would be imported.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What a file holds more than once must agree: a difference is kept as `Solution.altered`, and the report of
 `verify` names it.
 
-Also here: the JSON header of a saved solution: names of its keys, and the kind of value that each must hold.
+The header is JSON: names of its keys, and the kind of value that each must hold.
 
 Keys without a default stood in the first version of the format; those with one were added since. A key that
 is also an attribute of the solution holds the same value.

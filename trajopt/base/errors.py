@@ -26,7 +26,7 @@ LoopWarning (UserWarning)      values of joints of a closed loop that do not fit
 OutsideTableWarning (UserWarning)  a table, or data, that a solution reads beyond its ends
 ReachWarning (UserWarning)     a pose that is nearest to a target, which it does not reach
 
-Also here: text from files and users, its control characters escaped before it is printed on a terminal.
+Text from files and users has its control characters escaped before it is printed on a terminal.
 
 An escape sequence in a name could clear the screen, move the cursor or hide what stands before it; a mark
 that turns the direction of writing could show letters in another order.

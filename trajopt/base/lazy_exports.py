@@ -4,7 +4,8 @@
 and editors read. The packages `dynamics` and `trajopt`, which never import each other, have a file like this
 each.
 
-Also here: a user's own file `dynamics.py` or `problems.py` that Python finds before the package of that name.
+Where Python finds a user's own file `dynamics.py` or `problems.py` before the package of that name, the error
+says so.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Line charts as SVG text, for reports that must open anywhere without any library.
+"""Line charts as SVG text, for reports that must open anywhere without any library; the colours of all
+figures.
 
-Also here: colours of all figures and charts, apart from matplotlib: the card of a notebook does not load it.
+Colours stand here, apart from matplotlib: the card of a notebook does not load it.
 """
 
 from __future__ import annotations

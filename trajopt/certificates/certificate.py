@@ -1,14 +1,14 @@
-"""Certificate of a refined solution: its constraints and costs, switching structure, optimality.
+"""Certificate of a refined solution: its constraints and costs, switching structure, optimality; its file and
+its check.
 
 Of phases every constraint of each, every link, and what they share.
 
-Also here: checks a certificate against its motion: numbers in a file may have been changed.
+A certificate is checked against its motion: numbers in a file may have been changed.
 
 Switch times and saturated components follow from the motion and its problem; time scaling leaves no unknowns
 of the solver; the record of the run has the tolerance. What contradicts them is reported in words.
 
-Also here: certificates in saved solutions: plain JSON values of a `CertificateRecord`, and a certificate from
-these.
+In saved solutions it is plain JSON values of a `CertificateRecord`.
 
 The keys are those of the first file format; where an attribute was renamed since, the key was kept. The lines
 of constraints are not kept: a loaded certificate computes them again from the motion and its problem.

@@ -1,13 +1,12 @@
 """The fields of a certificate that files hold: how it was found, and what its motion does not determine.
 
-Also here: first-order changes of the objective: gained by violations between nodes, lost to margins of
-limits.
+First-order changes of the objective are gained by violations between nodes, and lost to margins of limits.
 
 By the multipliers, in objective per unit of a row, an optimum under limits that are wider by eps has an
 objective lower by sum |multiplier| eps. An overstep gains at most as if its limit were wider by the largest
 overstep at all nodes; a margin costs as if it were narrower by itself.
 
-Also here: estimated bracket of a local optimum's objective, where no switching structure is confirmed.
+Where no switching structure is confirmed, the bracket of a local optimum's objective is an estimate.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ On an arc, the time between two neighbouring switches, every component of every 
 (equal to its upper or its lower bound) or inactive. A torque at its bound makes a bang arc, a velocity or a
 position at its bound a boundary arc.
 
-Also here: Pontryagin's sign condition: multipliers of saturated limits against the bounds at which the limits
-sit.
+Pontryagin's sign condition compares multipliers of saturated limits with the bounds at which they sit.
 
 An upper limit that is active at an optimum has a multiplier >= 0, a lower one a multiplier <= 0. A multiplier
 of the other sign says that the objective would fall if the limit were left.

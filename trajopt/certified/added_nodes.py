@@ -5,7 +5,7 @@ that solve does not converge, limits are tightened by their violations; where li
 end, time is scaled. Returned is the answer whose limits were violated least, and none whose path equations
 are missed more than before. Phases are solved again together, without tighter limits and time scaling.
 
-Also here: uniform time scaling: the same path, traversed more slowly until violated limits hold.
+Uniform time scaling traverses the same path more slowly until violated limits hold.
 
 With q(t) replaced by q(t / k), k > 1, velocities fall by k, accelerations by k^2, and torques approach those
 of standing still, tau = g + (tau - g) / k^2. States of rest stay at rest. The result is the optimum of no

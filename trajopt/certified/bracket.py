@@ -10,19 +10,16 @@ zero. The multipliers of a span determine the mean of lambda. Where a span is re
 active at all of its Gauss points, that is used; elsewhere lambda is the straight line between the means of
 both neighbours, which crosses zero at a switch. Limits that hold by control points: `control_point_gain`.
 
-Also here: first-order gain left by limits on control points: the curve keeps away from them, its points do
-not.
+Limits on control points leave a first-order gain: the curve keeps away from them, its points do not.
 
 The control points of a position or a velocity bound the curve for all t, but near a control point that is at
 the limit the curve itself is below it by O(h^2) in the knot distance h. Finer knots set that free: to first
 order the gain is the sum of |multiplier| times distance of the curve from its limit at the Greville abscissa,
 where the control point has most influence.
 
-Also here: local refinement of a spline until little is left to gain, for optima whose structure is not
-confirmed.
+Optima whose structure is not confirmed are refined locally, until little is left to gain.
 
-Also here: splines of higher degree whose accelerations may jump at knots, and knots placed around single
-switches.
+Knots are placed around single switches, in splines of higher degree whose accelerations may jump there.
 """
 
 from __future__ import annotations

@@ -5,15 +5,14 @@ of curves are bounded for all times by control points; all other terms are sampl
 they are stated and searched for peaks between the samples, or evaluated where these are single times.
 Periodicity, continuity between arcs and durations compare ends of the motion and of its arcs.
 
-Also here: bounds of violations for all times by Taylor models, where every block of a term offers them.
+Violations are bounded for all times by Taylor models, where every block of a term offers them.
 
 Torques and joint wrenches, under loads too, poses and velocities of links and frames, momentum and energies
 are bounded, and traced terms of them, of curves, time and parameters that are made of + - * /, powers, roots,
 trigonometric and hyperbolic functions and their inverses, exp, log, |x|, min, max and comparisons. Of
 everything else, given data and blocks of NumPy, there are only samples.
 
-Also here: tables and data of a problem that its solution reads beyond their ends, where they are only
-continued.
+Tables and data that a solution reads beyond their ends, where they are only continued, are named.
 """
 
 from __future__ import annotations

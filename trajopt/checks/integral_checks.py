@@ -4,8 +4,7 @@ They are enclosed by Taylor models, or estimated by adaptive quadrature, once fo
 which compare them with tolerances of their own. Every integral is also computed again by the quadrature over
 the problem's own nodes.
 
-Also here: sizes below which costs are zero: what their terms leave where they cancel, and what rounding
-leaves.
+Costs count as zero below the sizes that their terms leave where they cancel, and that rounding leaves.
 """
 
 from __future__ import annotations

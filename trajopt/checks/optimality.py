@@ -1,4 +1,4 @@
-"""Refinement indicator of a spline: what the objective could gain in each span by finer knots.
+"""Multipliers of a solution over time: the gain of finer knots in every span, and costates; labels of rows.
 
 To first order, for every limit with the multiplier density lambda(t) (a dual weighted residual),
 
@@ -7,8 +7,7 @@ To first order, for every limit with the multiplier density lambda(t) (a dual we
 where bound(t) is the bound at which the sign of lambda says that the limit is active. The indicator is large
 at switches, and where a spline ripples below an active limit.
 
-Also here: costates lambda of a system x' = f(x, u, t, p): the change of the optimal cost per unit of each
-state.
+The costates lambda of a system x' = f(x, u, t, p) are the change of the optimal cost per unit of each state.
 
     lambda(t) = dJ / dx(t),    -lambda' = dL/dx + lambda f_x
 
@@ -21,7 +20,7 @@ with the weight w_k of the node in the normalised time of its arc, and T the dur
 Runge-Kutta methods in optimal control and the transformed adjoint system, 2000; Garg et al., 2010, for Radau
 points). Between the nodes of a span it is their polynomial, of one degree less than the states.
 
-Also here: labels of the rows and bounds of a program: constraint, component, time and unit.
+Labels name the rows and bounds of a program: constraint, component, time and unit.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ objective per unit of a row, its objective is to first order too low by
 where w_k is the quadrature weight of node k and T the duration of its arc; lambda is interpolated between the
 nodes of a span. Nodes without weight carry no density.
 
-Also here: residuals of rates as changes of states by interval: r = x' - f(x, u, t) integrated over time.
+Residuals of rates are changes of states by interval: r = x' - f(x, u, t) integrated over time.
 
 A control that jumps inside an interval is met by one polynomial, and a state by another: with f a square of
 the control, x' cannot follow, and |r| there is a part of the jump however short the interval is. Its integral

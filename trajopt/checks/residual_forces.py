@@ -18,16 +18,15 @@ freely has none.
 
 A path equation on torques, tau_pole = 0 for instance, is linearised by them: r = C tau + other forces.
 
-Also here: scales of equations, by component, found on a motion; those of limits are `Constraint.side_scales`.
+Scales of equations, by component, are found on a motion; those of limits are `Constraint.side_scales`.
 
-Also here: motion of standing feet, and the work of friction on them, from places and forces, not from rows.
+Standing feet are checked by their motion and the work of friction on them, from places and forces, not rows.
 
 A foot that stands stays where it stands, along the axes that are held: |p(t) - p(t_0)| is zero for every
 point of its sole. Friction takes power from what slides and never gives any: integral max(0, f_t . v) dt is
 zero.
 
-Also here: the balance of a robot on feet between nodes: what force and moment its motion needs beyond the
-ground's.
+The balance of a robot on feet is the force and moment that its motion needs beyond the ground's:
 
     [m; f] = d/dt [angular; linear momentum] - gravity - sum of the loads on links
 

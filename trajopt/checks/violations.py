@@ -9,7 +9,7 @@ periodicity, continuity between arcs, durations and bounded integrals, and in a 
 integral of every cost. Links between phases, and the parameters that they share, are evaluated on their
 motions.
 
-Also here: the largest violations of limits over the whole path, of every component.
+The largest violation of every component of a limit is looked for over the whole path.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Components of quantities over a motion, with names, units and bounds: for figures, cards, pages, tables.
+"""Components of quantities over a motion, with names, units and bounds, for figures, cards, pages, tables and
+CSV.
 
-Also here: a motion sampled at a fixed rate, as columns with names and units: CSV files and data frames.
+Files and data frames hold the motion sampled at a fixed rate, as columns.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""CasADi functions evaluated on numbers of any arithmetic, operation by operation.
+"""CasADi functions, and the tables in them, evaluated on numbers of any arithmetic, operation by operation.
 
-Also here: tables that CasADi interpolates by B-splines, continued beyond their edges.
+Tables that CasADi interpolates by B-splines are continued beyond their edges.
 
 `casadi.interpolant(name, "bspline", grid, values)` is zero outside its grid, by as little as a rounding: the
 thrust of an aircraft that rolls at height 0, the first of its table, vanishes at -1e-17. Here

@@ -1,10 +1,10 @@
-"""The graph of blocks that computes all quantities at a node, and the sparsity of its derivatives by leaves.
+"""The graph of blocks that computes all quantities at a node, its sparsity, and the chain rule through it.
 
 `fused` joins small blocks that share inputs: at a hundred nodes the call of one costs more than its
 arithmetic. The fused block computes the same expressions, so that values differ by rounding only.
 `NamedBlock` gives blocks other names, and `completed` gives those without sparsity patterns full ones.
 
-Also here: the chain rule at the nodes: first and second derivatives of quantities by the leaves of the graph.
+`ChainRule` gives first and second derivatives of quantities by the leaves of the graph.
 
 First derivatives are accumulated forward through the blocks, adjoints backward; second derivatives are those
 of the blocks, weighted with the adjoints and multiplied by first derivatives from both sides.

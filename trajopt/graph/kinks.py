@@ -8,7 +8,7 @@ A term of them is smooth to first order all the same where value and slope agree
 border, as those of max(x, 0)^2 do. A point of the border is bracketed between two points on different sides,
 down to rounding, and the term and its slope are evaluated at both ends of the bracket.
 
-Also here: roots of traced terms that turn within a small part of their range: sqrt(u' u + e) with a small e.
+Roots of traced terms may turn within a small part of their range: sqrt(u' u + e) with a small e.
 
 Along a line through the least value of a root y = sqrt(r) such a root is a V: it rises on both sides, within
 a small part of the way to another point, as steeply as on the whole way. A term that holds the root has a

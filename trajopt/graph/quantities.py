@@ -1,8 +1,8 @@
-"""Quantities at a node: their keys, such as `q`, `extra:force` or `term:power`, and the table of a problem's.
+"""Quantities at a node: keys such as `q`, `extra:force` or `term:power`, declarations, a problem's table.
 
 Leaves of the graph follow from the unknowns alone; all other quantities are computed by its blocks.
 
-Also here: declarations of quantities: leaves, those of problems, and those that a dynamics usually computes.
+Declared are leaves, those of problems, and those that a dynamics usually computes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Torques, powers and energies as costs.
+"""Terms of effort: torques, powers, energies and joint loads as costs; several costs or constraints at once.
 
-Also here: functions that add several costs or constraints to a problem: torque rates, symmetry, weighted
-sums.
+Torque rates, symmetry and weighted sums are functions that add several to a problem.
 
-Also here: magnitudes of the forces and moments that joints transmit, to limit loads on bearings or ligaments.
+Magnitudes of the forces and moments that joints transmit limit loads on bearings or ligaments.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Figures and axes to draw on: new ones, the caller's figure or a part of it, or the caller's axes.
+"""Figures and axes to draw on, new ones or the caller's, and the style of all figures.
 
 A new figure belongs to pyplot where the program has imported pyplot, so that `plt.show()` shows it; else it
 belongs to nobody and is gone with its last name, as scripts and long runs want it.
 
-Also here: style of all figures: sizes, palette, line styles, and the times at which curves are sampled.
+The style is sizes, palette, line styles, and the times at which curves are sampled.
 """
 
 from __future__ import annotations

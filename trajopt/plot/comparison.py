@@ -1,7 +1,6 @@
-"""Curves of several solutions over each other: positions and torques, or states, where they differ most.
+"""Curves of several solutions over each other, and a study's objective, duration and iterations.
 
-Also here: figure of a study: objective, duration and iterations of the solves over the parameters that were
-swept.
+Curves are positions and torques, or states, where they differ most; a study's are over its parameters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Panels of curves over time with their limits and marks, of one motion or of phases one after the other.
 
-Also here: annotations of an axis over time: limits, arcs, via points, switches, knots, the range.
+Annotations of an axis over time are limits, arcs, via points, switches, knots and the range.
 """
 
 from __future__ import annotations

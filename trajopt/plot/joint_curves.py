@@ -1,7 +1,6 @@
-"""Curves over time, joint by joint: torques and their limits, internal forces, positions and their rates.
+"""Curves over time by joint and by state: torques and limits, positions and rates, controls, costates.
 
-Also here: states, controls and other unknown curves over time, with units and bounds, and costates of the
-states.
+Internal forces, other unknown curves, units and bounds are drawn the same way.
 """
 
 from __future__ import annotations

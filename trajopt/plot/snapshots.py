@@ -1,9 +1,8 @@
-"""Figure of the motion in space: snapshots of the robot from start to end, and the path of its end point.
+"""Figure of the motion in space: the robot from start to end, the path of its end point, its surroundings.
 
-Also here: line segments of a robot for figures: their shape is checked, and the two world axes to draw are
-chosen.
+The shape of a robot's line segments is checked, and the two world axes to draw are chosen.
 
-Also here: surroundings of the robot in a picture: obstacles and targets of its frames.
+Surroundings are obstacles and targets of its frames.
 """
 
 from __future__ import annotations

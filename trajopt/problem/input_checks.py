@@ -1,10 +1,8 @@
-"""Checks of bounds and guesses as users give them, and their broadcast to one number per component.
+"""Checks of what a problem is given: bounds and guesses, terms and their names, the dynamics.
 
-Also here: checks of a term where a problem first meets it: a name of its own, a name for each of its
-components.
+Bounds and guesses become one number per component; terms and components have names of their own.
 
-Also here: checks of a dynamics when a problem is built: attributes and their sizes, see
-`docs/own_dynamics.md`.
+Of a dynamics attributes and their sizes are checked, see `docs/own_dynamics.md`.
 """
 
 from __future__ import annotations

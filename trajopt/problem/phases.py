@@ -1,14 +1,12 @@
 """Phases: several problems solved as one, with links between their ends.
 
-Also here: links between phases: functions of quantities at several instants, and terms that agree at two of
-them.
+A link is a function of quantities at several instants, or a term that agrees at two of them.
 
 A phase is transcribed without knowing the others. What a link needs of another phase stands in a copy: a
 parameter z of either phase, with the equation quantity - z = 0 where the quantity is and z in its place where
 it is used; that both phases have the same z is linear. Derivatives of links are then those of the phases.
 
-Also here: the facts of phases for the card of a notebook: every phase, its coordinates and mesh, and all
-links.
+The card of a notebook shows every phase, its coordinates and mesh, and all links.
 """
 
 from __future__ import annotations

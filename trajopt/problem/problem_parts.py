@@ -1,12 +1,11 @@
 """The parts of a problem: from them follow blocks, widths, names and units of terms, and copies on meshes.
 
-Also here: breakpoints of data as breakpoints of a collocation mesh: where a given curve jumps or bends, or a
-sample.
+Breakpoints of data, where a given curve jumps or bends, become breakpoints of a collocation mesh.
 
 On an interval inside which a given curve jumps, no polynomial meets x' = f: errors stay as large as the jump
 whatever the order. With a breakpoint there both sides are smooth.
 
-Also here: the protocol of a refinement: what improves a solution by further solves.
+`Refinement` is the protocol of what improves a solution by further solves.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Coarse meshes first: solves on few spans, then on twice as many, each from the last answer.
+"""Coarse meshes first: solves on few spans, then on twice as many; other solvers where IPOPT stops short.
 
 Minimum-time motions have more local optima on fine meshes than on coarse ones, and a solve from a near
 start takes few iterations. The last solve is that of the user's own problem, or phases, on its own mesh.
 
-Also here: other solvers, where IPOPT with its defaults stops short of an optimum.
+Other solvers are tried where IPOPT with its defaults stops short of an optimum.
 
 Second derivatives that jump can keep an interior-point method from its tolerance for a thousand iterations.
 A barrier parameter that may rise again can help, and quasi-Newton steps use no second derivatives.

@@ -11,7 +11,7 @@ with the eigenvalues of H in absolute value, steps that do not accelerate more t
 and active limits unchanged to first order. Functions whose control points are at an active bound gain
 nothing. No path limits are needed: motions that a coarse spline cannot follow have a gain, too.
 
-Also here: multipliers of a solution, carried over to the program of the same motion on a finer mesh.
+Multipliers of a solution are carried over to the program of the same motion on a finer mesh.
 
 The multiplier of a row at node k is the integral of a density over the part of time that its quadrature
 weight w_k stands for: lambda(t_k) = multiplier_k / (T w_k). The density is interpolated, for equations by the

@@ -1,6 +1,6 @@
-"""One chart of a page: curves, their limits and labels, as SVG and as Plotly data.
+"""One chart of a page: curves, their limits and labels, as SVG, and made interactive by Plotly.
 
-Also here: makes the charts of a page interactive: zoom, values at the pointer, curves hidden by a click.
+Interactive are zoom, values at the pointer, and curves hidden by a click.
 
 The drawing library Plotly, 4.8 MB of JavaScript from its Python package, is part of the page, so that the
 page needs no network and still opens in ten years. Without the package a page has its SVGs alone.

@@ -1,6 +1,6 @@
 """Section of a page about the motion: the robot, its curves with limits, and a table of limits.
 
-Also here: a motion in three dimensions as a plot that the reader turns with the mouse.
+A motion in three dimensions is a plot that the reader turns with the mouse.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Report of a solution on one page: costs, motion, active constraints, checks, convergence, timings.
 
-Also here: figures and tables that a problem adds to its page: pictures, and tables in Markdown.
+A problem adds figures and tables of its own to its page: pictures, and tables in Markdown.
 
-Also here: section of a page about the run: date, versions, solver, parameters given and found.
+The section about the run has date, versions, solver, parameters given and found.
 """
 
 from __future__ import annotations

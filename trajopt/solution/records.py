@@ -3,8 +3,7 @@
 The same command with the same versions on the same processor gives the same control points, bit for bit, as
 long as no limit of wall-clock time ends a solve: those stand in `solver` and `arguments` of the run.
 
-Also here: the tolerances that a run was asked for, as its record has them, beside those that a certificate
-has.
+The tolerances that a run was asked for stand in its record, beside those that a certificate has.
 """
 
 from __future__ import annotations

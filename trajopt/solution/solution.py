@@ -1,6 +1,5 @@
-"""The values of a solution: curves to evaluate, costs, multipliers, and how the solver ended.
-
-Also here: the values of a solution of phases: one solution per phase, their costs, and how the solver ended.
+"""The values of a solution, of a problem or of phases: curves to evaluate, costs, multipliers, how the solver
+ended.
 """
 
 from __future__ import annotations

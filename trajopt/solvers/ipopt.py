@@ -3,7 +3,7 @@
 The library is the one in CasADi's wheels (`BundledProblem`) or cyipopt's, by one interface. The problems
 arrive scaled, so the solver's own scaling is off. Its linear algebra has one BLAS thread.
 
-Also here: IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
+`BundledProblem` is IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
 
 `BundledProblem` has the part of cyipopt's interface that `Ipopt` uses. CasADi's own `nlpsol` would take
 the functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor. IPOPT's C

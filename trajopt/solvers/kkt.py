@@ -1,4 +1,5 @@
-"""Violations, active constraints and residuals of the KKT conditions at a point, from the program alone.
+"""Optimality at a point, from the program alone: violations, active constraints, KKT residuals, multipliers,
+status.
 
 The functions are evaluated again at the point, independently of what its solver reports, and the residuals of
 the Karush-Kuhn-Tucker (KKT) conditions follow from them and the multipliers (sign convention of `solver.py`).
@@ -7,8 +8,7 @@ Residuals are scaled as in IPOPT (Wachter and Biegler, Math. Program. 106, 2006,
     s_d = max(s_max, (|row multipliers|_1 + |bound multipliers|_1) / (m + 2 n)) / s_max,
     s_c = max(s_max, |multipliers of inequalities|_1 / their number) / s_max,       s_max = 100.
 
-Also here: the status of a run that a solver gave up or that met its iteration limit, from the point it
-returned.
+The status of a run that a solver gave up or that met its iteration limit follows from the point it returned.
 
 Why a solver gave up may depend on rounding; the KKT conditions at its last point do not. The first line that
 applies gives the status:
@@ -33,7 +33,7 @@ the linear program
 over steps d (n,) and s >= 0 gives the least linearised violation s that any step reaches. Where s exceeds the
 tolerance of feasibility, no step of a method that linearises (SQP, Newton) meets the constraints.
 
-Also here: Lagrange multipliers estimated at a point, by least squares over the active constraints.
+Lagrange multipliers are estimated at a point by least squares over the active constraints:
 
     minimize |grad f + J' row_multipliers - lower_multipliers + upper_multipliers|_2
 

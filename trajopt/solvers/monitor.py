@@ -6,7 +6,7 @@ through a Monitor. Once there is a reason to stop, every further evaluation rais
 solver understands as a failed evaluation, so that it returns quickly wherever it is. The status of the result
 is then that reason, not what the solver makes of the failed evaluations.
 
-Also here: the progress of a solve, one line that changes, on a terminal or in a notebook, or a few in a log.
+Progress is one line that changes, on a terminal or in a notebook, or a few in a log.
 """
 
 from __future__ import annotations

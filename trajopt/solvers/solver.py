@@ -1,4 +1,5 @@
-"""The solver protocol: the nonlinear program that a solver receives, its result and its statuses.
+"""The solver protocol: the nonlinear program that a solver receives, its result and statuses, shared
+tolerances.
 
 The program, already scaled, is
 
@@ -11,7 +12,7 @@ and the sign convention of its multipliers is
 so a row multiplier is positive where the row's upper bound is active, negative where its lower one is.
 `Run` is what a caller asks of one solve; which solvers exist is in `run.py`.
 
-Also here: tolerances that several solvers share; the programs are scaled, so that one is large.
+Programs are scaled, so that tolerances are the same for all of them.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 Costs and constraints hold one; users write `over="path"` for instance.
 
-Also here: single times within a motion at which a cost is summed or a constraint holds, as of samples.
+`Instants` are single times at which a cost is summed or a constraint holds, as of samples.
 
-Also here: the parameter `over`, the part of a motion over which a cost or constraint counts, read as a node
-set.
+Users write node sets as the parameter `over`:
 
 `over="path"`, `"start"`, `"end"`, a window `(s0, s1)` of normalised time, single times `[t1, t2]` in seconds,
 `Instants(...)`, `ArcNodes(...)`, `Neighbours(...)`.

@@ -1,4 +1,5 @@
-"""Upper bounds of a curve's derivatives over an interval of time, from the Bernstein form of its pieces.
+"""Bounds of a curve's derivatives over time by the Bernstein form of its pieces, and limits on control
+points.
 
 On every span a spline is a polynomial, sum_k b_k B_k(u) with u in [0, 1], and lies between the smallest and
 the largest of its Bernstein coefficients b_k; b_0 and b_d are its values at the ends. Where that is not sharp
@@ -6,7 +7,7 @@ enough, the piece is cut in two and its coefficients follow by convex combinatio
 largest coefficient is no more than `GAP` above a value that the curve attains. The pieces on both sides of a
 knot are bounded by themselves, so that a bound holds where a derivative jumps, too.
 
-Also here: control points of accelerations and jerks as weighted sums of their values at nodes.
+Control points of accelerations and jerks are weighted sums of their values at nodes.
 
 On every span a derivative of a spline is a polynomial of degree p, sum_k b_k B_k(u) with the Bernstein
 polynomials B_k on u in [0, 1], and lies between the smallest and the largest of its control points b_k. The

@@ -1,7 +1,7 @@
-"""Gauss, Gauss-Radau and Gauss-Lobatto quadrature on [0, 1]: integral of f = sum_k weights_k f(points_k).
+"""Quadrature: Gauss, Gauss-Radau and Gauss-Lobatto rules on [0, 1], collocation meshes, adaptive integrals.
 
-Also here: collocation meshes: piecewise polynomials with as many equations per interval as they have
-coefficients.
+A rule is integral of f = sum_k weights_k f(points_k). Collocation meshes are piecewise polynomials with as
+many equations per interval as they have coefficients.
 
 A system of equations of order m, x' = f (m = 1) or M q'' = ... (m = 2), is held at `order` points of every
 interval. Its curves are polynomials of degree order + m - 1 with continuity m - 1 there, so that every
@@ -9,9 +9,9 @@ interval brings `order` coefficients for `order` equations (de Boor and Swartz, 
 1973). At the ends of intervals errors fall with h to the power 2 order for Gauss points, 2 order - 1 for
 Radau and 2 order - 2 for Lobatto points (Hairer, Norsett and Wanner, Solving ODEs I, II.7).
 
-Also here: Lagrange polynomials: the polynomial through values at some nodes.
+Lagrange polynomials go through values at some nodes.
 
-Also here: integrals over time of functions known by their values alone, by Gauss' rule on halved panels.
+Integrals over time of functions known by their values alone are found by Gauss' rule on halved panels.
 
 The integral over a panel is that of both halves, by Gauss points in each; its estimated error is four times
 the difference to the same points over the whole panel. Panels are halved until the errors are small together.

@@ -1,15 +1,15 @@
-"""Least upper bounds of violations over an interval of time, by Taylor models on pieces that are divided.
+"""Least upper bounds, and integrals, over time by Taylor models of a graph on pieces that are divided.
 
 A piece is divided while its bound is neither as sharp as asked nor below what is reached elsewhere. Into how
 many parts follows from the order of the models: radii fall with length^order.
 
-Also here: enclosures of integrals over time, by Taylor models on pieces that are divided.
+Integrals over time are enclosed on the same pieces.
 
 Over a piece of length h the integral of a Taylor model is h sum_j c_j / (j + 1) over even j, to h r. The
 integral of its absolute value is at least the sum of |integral of the polynomial| over parts of the piece,
 less h r.
 
-Also here: Taylor models of a graph on pieces of time: of its leaves, q, v, t and so on, and all quantities.
+Taylor models are made of the leaves, q, v, t and so on, and of all quantities.
 
 On every span of a motion a curve and its derivatives are polynomials in Bernstein form. Pieces are cut by
 convex combinations (de Casteljau), and brought to powers of s in [-1, 1] at the end.

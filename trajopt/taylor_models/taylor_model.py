@@ -12,7 +12,7 @@ of n operations on terms of absolute sum S is off by at most n eps S, with eps t
 Source: Makino and Berz, Taylor models and other validated functional inclusion methods, International Journal
 of Pure and Applied Mathematics 4 (2003).
 
-Also here: Taylor series of elementary functions about a centre, with a bound of what is left out.
+Elementary functions have Taylor series about a centre, with a bound of what is left out.
 
 Each function takes the centre c (P,), a radius u >= |x - c| (P,) and the number of terms N, and returns
 (terms, sizes, rest): f(x) = sum_m terms[m] (x - c)^m + e with |e| <= rest (P,), m < N. Terms are computed to

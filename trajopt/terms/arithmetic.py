@@ -1,6 +1,6 @@
 """Arithmetic of terms: sums, with numbers too, products, squares and NumPy's functions are terms again.
 
-Also here: vectors and rotations of one node as lists, of CasADi symbols or numbers, for terms of frames.
+Terms of frames compute with vectors and rotations of one node as lists, of CasADi symbols or numbers.
 
 A vector is (3,), a rotation R (9,), its matrix row by row, as `node.orientation` gives it.
 """

@@ -1,8 +1,8 @@
-"""Ready terms (`q`, `position("foot")`, `state("altitude")` ...) and terms traced from user functions.
+"""Terms: ready ones (`q`, `position("foot")` ...), traced from user functions, or of a user's class.
 
-Also here: terms whose value and derivatives a user's class computes with NumPy, without tracing.
+A class computes value and derivatives with NumPy, without tracing.
 
-Also here: objects around the robot that pictures show beside a term: an obstacle, or a target.
+Pictures show objects around the robot beside a term: an obstacle, or a target.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ All steps of one block are nodes of one call, so a check costs a few evaluations
 y' + h^2 y''' / 6 + rounding / h, and a term like sin(1500 q) needs another step than q^2: what one step h
 calls wrong is looked at again with finer ones; slopes that no step determines are left alone.
 
-Also here: warns of traced terms whose values or slopes jump near the motion that a solve starts from.
+Traced terms whose values or slopes jump near the motion that a solve starts from get a warning.
 """
 
 from __future__ import annotations

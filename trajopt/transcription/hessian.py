@@ -12,7 +12,7 @@ T is a leaf as well, of order 0, like all leaves that are linear in durations an
 since many nodes share them). By the control points, the first part is summed over the nodes of a span in one
 dense product. All parts are given as those of a matrix M with Hessian M + M'.
 
-Also here: second derivatives by pairs of leaves that come through other quantities, pair by pair.
+Second derivatives by pairs of leaves that come through other quantities are multiplied pair by pair.
 
 With D_u = du/dz, z the leaves, and u and w inputs of blocks that are no leaves,
 

@@ -4,7 +4,7 @@ The curve is the polynomial of lowest degree in normalised time with the boundar
 (zero where none is given) and those accelerations that are given: 3 s^2 - 2 s^3 from rest to rest. A straight
 line would have to start and stop within one span, with accelerations that grow with the number of spans.
 
-Also here: a start at which a row has no slope, and one beside it.
+A start at which a row has no slope is replaced by one beside it.
 
 Controls start amid their bounds, which for a vector of thrust is zero. There |T| has no slope, and |T|^2 the
 slope zero: a lower limit of the thrust is violated, and no derivative says which way leads out of that. The

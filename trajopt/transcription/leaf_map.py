@@ -9,7 +9,7 @@ so every leaf is z = Q / T^l with Q = B_l P linear in x (`SplineMap`), and in y 
 Derivatives by z become derivatives by (Q, T) node by node, with dz/dT = -l z / T at fixed Q; the rest is a
 constant sparse matrix (`solvers/matrices.py`).
 
-Also here: the spans of a motion that every unknown acts on, by which solvers order the unknowns in time.
+Solvers order the unknowns in time by the spans that each acts on, `unknown_spans`.
 """
 
 from __future__ import annotations

@@ -3,14 +3,13 @@
 What links add to the problems (`Links`) is structure. Their limits, the weights of their costs, and the
 bounds of the parameters that they take from other phases are values of the phases.
 
-Also here: detects links that no motion can meet, before the solve: their sides leave the bounds of the link.
+Links that no motion can meet are detected before the solve: their sides leave the bounds of the link.
 
 Boundary values and limits of states, bounds of controls and parameters give an interval for every quantity
 at an instant. A link that is affine in them, g = g(0) + J u, then lies in an interval as well; any other is
 looked at where all that it depends on is fixed.
 
-Also here: first guesses of phases whose ends are fixed nowhere but by links to where other phases start and
-end.
+Phases whose ends are fixed nowhere but by links get first guesses from where other phases start and end.
 
 Between the values that are fixed, q changes alike in all phases. A phase by itself would stay at the only
 value that it knows, and its first duration would be that of a motion that goes nowhere.

@@ -4,7 +4,7 @@
 
 Jacobian and Hessian are block diagonal but for the rows of A, which are constant.
 
-Also here: equations that give several phases the same parameter: linear in the unknowns of their programs.
+Equations that give several phases the same parameter are linear in the unknowns of their programs.
 
 Links between phases are not here: `link_constraints.py` makes them constraints on copies of quantities, which
 are such parameters.

@@ -4,7 +4,7 @@ Numbers in a file may have been changed. Control points, durations and parameter
 costs, nodes, unknowns and the certificate follow from them. One that does not is reported as a difference,
 in words.
 
-Also here: KKT residuals of a solution, computed again from its problem and its curve.
+KKT residuals of a solution are computed again from its problem and its curve.
 
 The KKT conditions hold where any multipliers make the residuals small. Two candidates are tried: those of the
 solver, brought to the factors of the NLP that is built again, and those of least squares. Whichever have the

@@ -12,8 +12,7 @@ NLP is scaled, so slacks are parts of the limits' sizes; they are reported in th
 The smallest change of one limit is the minimum of the same relaxation with a single slack, shared by all rows
 of that limit.
 
-Also here: linearly dependent equality constraints at a point: which rows of the Jacobian are combinations of
-which.
+Linearly dependent equality constraints at a point are rows of the Jacobian that combine to zero.
 
 The linear independence constraint qualification (LICQ) fails there, and multipliers are not unique. Each row
 in turn is made orthogonal to the earlier ones (Gram-Schmidt); where next to nothing is left,
@@ -23,8 +22,7 @@ in turn is made orthogonal to the earlier ones (Gram-Schmidt); where next to not
 so at this point equation i follows from the equations j, or contradicts them where its residual is not that
 combination of theirs (a Farkas certificate of the linearized equations).
 
-Also here: elastic relaxation of an NLP: every row and bound may be violated, and the sum of violations is
-minimized.
+Elastic relaxation lets every row and bound of an NLP be violated, and minimizes the sum of violations:
 
     minimize sum(s) + w/2 |y - y_start|^2
     subject to   row_lower - s_low <= g(y) <= row_upper + s_high,   s >= 0

@@ -4,7 +4,7 @@ The checks: the solve converges; multipliers have the signs of the bounds (`stru
 is violated between Gauss points; inactive limits have no multipliers; the objective does not depend on joints
 that the structure leaves free; no spline is better.
 
-Also here: solves on switching arcs: briefly, from several starts, and counted.
+Its solves on switching arcs are brief, begin from several starts, and are counted.
 """
 
 from __future__ import annotations

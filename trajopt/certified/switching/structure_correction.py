@@ -7,7 +7,7 @@
 
 One correction is made at a time.
 
-Also here: refines the resolution of switching arcs: a higher degree for all, or some arcs cut into parts.
+The resolution of switching arcs is refined by a higher degree for all, or by cutting some arcs.
 
 Within an arc a motion is analytic, and its Legendre coefficients fall geometrically: raising the degree by m
 lowers what is missed between Gauss points by rate^m. How fast they fall is read off the accelerations. Where
@@ -15,7 +15,7 @@ no degree that is allowed suffices, or cutting takes fewer nodes, arcs are cut: 
 coefficients fall about p times as fast, so that degree d misses less by p^d (Liu, Hager and Rao, Optim.
 Control Appl. Meth. 36, 2015, choose between the two by the same coefficients).
 
-Also here: sign check of the multipliers of velocities and positions at their limits, on boundary arcs.
+Multipliers of velocities and positions at their limits, on boundary arcs, are checked by their signs.
 
 Pontryagin's multiplier of v <= limit is a measure eta >= 0 in time, and so is that of q <= limit. On arcs,
 v = limit is imposed by v = limit at the entry, with the multiplier sigma, and by a = 0 at Gauss points, with
@@ -34,8 +34,7 @@ wrong sign, where the objective would fall by leaving the limit. A boundary arc 
 neighbouring polynomial arcs on which it is at the same bound. Where it ends with the motion, in a state that
 is given, the measure of that last instant is not determined, and only changes on the way are looked at.
 
-Also here: first-order gain of violations between Gauss points on switching arcs, and the cost of their
-margins.
+Violations between Gauss points gain, and their margins cost, a first-order change of the objective.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Detection of the switching structure of a spline solution: the arcs between all entry and exit times.
 
-Also here: active intervals of the limits of a spline solution: when each component sits at one of its bounds.
+Active intervals of a limit are the times at which a component sits at one of its bounds.
 
 Limits on torques and accelerations are active where their multipliers are. Multipliers are sharper than the
 torques themselves: a cubic spline ripples below a bang, and a torque that touches its bound without any gain

@@ -1,11 +1,10 @@
-"""Bounds of coordinates as users give them: boundary values, locked joints, the limits of a dynamics.
+"""Conditions on coordinates: boundary values, locked joints, limits, joints without motors, borders of arcs.
 
-Also here: joints without motors: their torque is zero, an equation of the robot that every motion must
-satisfy.
+The torque of a joint without a motor is zero, an equation of the robot that every motion must satisfy.
 
 Of a joint with a spring or a damper it is the motor's torque beside them that is zero.
 
-Also here: continuity of coordinates where arcs meet, and periodicity of a motion.
+Continuity holds where arcs meet, periodicity at the ends of a motion.
 
 At a border of arcs every coordinate and as many derivatives of it agree as the trajectory says. An impact, a
 jump of one state or a torque that switches is a border at which one coordinate keeps fewer of them.

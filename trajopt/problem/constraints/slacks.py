@@ -1,6 +1,6 @@
-"""Smooth forms of terms with kinks: slacks in costs and bounded integrals, one bound for every piece.
+"""Bounded integrals, and smooth forms of terms with kinks: slacks, one bound for every piece.
 
-Also here: bounded integrals: lower <= integral of a term over a part of the motion <= upper: energy budgets.
+An energy budget is lower <= integral of a term over a part of the motion <= upper.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ all t and without a row of the program. They are more than the components of the
 among them does not matter. Velocities are zero at the collocation points, so that places keep to the order of
 the scheme; positions held there instead leave forces missing between nodes.
 
-Also here: the contact of a call of `Problem.contact`: its arguments, checked.
+`Contact` is that of a call of `Problem.contact`, with its arguments checked.
 """
 
 from __future__ import annotations

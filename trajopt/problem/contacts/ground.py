@@ -1,7 +1,6 @@
-"""The ground that feet stand on: a plane, a slope, or a height map z = h(x, y), with z or y upwards.
+"""The ground that feet stand on, with z or y upwards, and solids beside it that feet and hands push against.
 
-Also here: solids that feet and hands stand on or push against beside the ground: planes, boxes, fixed or on a
-link.
+The ground is a plane, a slope, or a height map z = h(x, y); solids are planes and boxes, fixed or on a link.
 
 A plane is a wall, a ramp, the seat of a chair; a box has six of them as faces and keeps swinging feet
 outside. Both may be given in axes of a frame: then they move with the link that carries it, which feels the

@@ -1,16 +1,16 @@
-"""Poses at which closed loops are closed, which of their rows are independent, and which joints follow.
+"""Poses, end values and guesses of closed loops: which rows are independent, which joints follow.
 
 Closed poses are found by least squares. Rows are independent where the Jacobian of the gaps has full rank. A
 row may depend on others at one pose alone, as with a four-bar that lies flat. Unlike one that repeats them it
 cannot be left out: the loop would open at neighbouring poses.
 
-Also here: values at the ends of a motion that a closed loop determines: they are released, with a warning.
+Values at the ends of a motion that a closed loop determines are released, with a warning.
 
 A loop leaves fewer degrees of freedom than joints. Where q, v or a of all joints are given at an end, loops
 and values would be more conditions than unknowns. So some joints follow from the others: those without a
 value first, then those without motors, then the last ones. Values of joints that follow are released.
 
-Also here: a guess of a motion whose loops are closed: at each time the nearest closed pose, on one branch.
+In a guess of a motion, the pose at each time is the nearest closed one, on one branch.
 """
 
 from __future__ import annotations

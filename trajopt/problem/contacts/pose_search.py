@@ -1,7 +1,6 @@
 """Search for a pose of a robot that meets conditions on its frames: loops that close, feet on the ground.
 
-Also here: the pose that misses some conditions least: least squares from a start, within the limits of the
-joints.
+It is the pose that misses the conditions least: least squares from a start, within the limits of the joints.
 """
 
 from __future__ import annotations

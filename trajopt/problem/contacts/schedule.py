@@ -1,7 +1,6 @@
-"""Schedules of contacts: which feet stand in which arc of a motion, and how long the arcs take.
+"""Schedules of contacts, with impacts: which feet stand in which arc of a motion, and how long arcs take.
 
-Also here: an impact of feet on the ground: velocities jump where arcs meet, by impulses within the friction
-cone.
+At an impact of feet velocities jump where arcs meet, by impulses within the friction cone:
 
     M(q) (v+ - v-) = sum_c J_c' p_c        of all feet that stand after it
     J v+ = 0                               no restitution, no sliding

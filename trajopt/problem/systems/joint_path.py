@@ -1,6 +1,6 @@
 """Geometric paths of a robot, q = p(s), with their derivatives by s: through points, of SciPy, or traced.
 
-Also here: piecewise polynomials of one variable in any arithmetic, for enclosures of motions along a path.
+Enclosures of motions along a path need its piecewise polynomials in any arithmetic.
 
 With breakpoints s_0 < ... < s_k and a polynomial p_i on each piece,
 

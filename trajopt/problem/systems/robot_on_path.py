@@ -5,7 +5,7 @@
 (Bobrow, Dubowsky and Gibson 1985; Shin and McKay 1985). The problem has one coordinate, s; its robot keeps
 torques, links, loads and limits.
 
-Also here: the motion of the joints of a robot that is driven along a path, as a block.
+The motion of the robot's joints is a block:
 
     q = p(s),   v = p' s',   a = p' s'' + p'' s'^2,   jerk = p' s_3 + 3 p'' s' s'' + p_3 s'^3
 

@@ -1,4 +1,4 @@
-"""Search for guesses: smooth curves between the same ends on which every limit holds in a short time.
+"""Guesses of a motion for further starts: searched, perturbed or simulated.
 
 How long a motion takes under torque limits depends on where it leads: an arm that folds in on its way has
 less inertia to accelerate, and gravity may help or hinder. A curve is the problem's guess plus two waves per
@@ -7,9 +7,9 @@ duration at which no row and no bound is violated. One value takes some evaluati
 takes thousands, so hundreds of curves are drawn and the best ones improved by random steps whose size follows
 their success, a (1+1) evolution strategy (Rechenberg 1973). It is the same search in every run.
 
-Also here: perturbed guesses: curves moved by smooth random waves or by growing swings, and other durations.
+Perturbed guesses are curves moved by smooth random waves or by growing swings, and other durations.
 
-Also here: guesses by simulation: states under controls that switch between their bounds at random times.
+Simulated guesses are states under controls that switch between their bounds at random times.
 
 The line between the ends of a motion says nothing of when controls switch, and which optimum a solve finds
 depends on that. States are those of x' = f, or positions and velocities of a robot under torques. Many

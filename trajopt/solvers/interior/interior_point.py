@@ -5,7 +5,7 @@ Program. 106, 2006). Slacks and multipliers are eliminated, so that the matrix o
 unknowns, whose rows couple what is near in time: with a hundred unknowns and ten times as many limits most of
 IPOPT's time goes into the rest.
 
-Also here: one run of the interior-point method: its start, its steps and how it ends.
+A run of the method is its start, its steps and how it ends.
 """
 
 from __future__ import annotations

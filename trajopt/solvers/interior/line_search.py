@@ -1,9 +1,8 @@
-"""The line search of an interior-point step: a filter of violation and barrier function.
+"""The line search of an interior-point step, the barrier parameter, and corrections of the direction.
 
 Wachter and Biegler, Math. Program. 106 (2006), algorithm A, without its restoration phase.
 
-Also here: the barrier parameter mu, predicted in every step while the errors fall, else held until it is
-solved for.
+The barrier parameter mu is predicted in every step while the errors fall, else held until it is solved for.
 
 Predicted: (mean of z t after the longest step towards mu = 0, over the mean now)^3 times the mean now, but
 not far below the other errors where the functions are far from a quadratic program, as a shifted H shows; the
@@ -12,7 +11,7 @@ Wachter and Biegler, Math. Program. 106 (2006), eq. 7. It is free again when the
 which it was held, as with IPOPT's option adaptive_mu_globalization=kkt-error (Nocedal, Wachter and Waltz,
 SIAM J. Optim. 19, 2009, 1674).
 
-Also here: corrections of a direction that bring the products z t of its end nearer to their mean.
+Corrections of a direction bring the products z t of its end nearer to their mean.
 
 Products far below the barrier parameter stop later steps, those far above it take further steps. So the
 direction is corrected for a step that is longer than the one it allows: products at its end that lie outside

@@ -19,7 +19,7 @@ negative one for every row (Haynsworth, Linear Algebra Appl. 1, 1968, 73): then 
 succeeds. Else a multiple of the identity is added to H; Wachter and Biegler, Math. Program. 106 (2006),
 section 3.1. The solution is refined to that without gamma.
 
-Also here: the directions of one iterate: all of them share one factorized matrix.
+The directions of one iterate share one factorized matrix.
 """
 
 from __future__ import annotations

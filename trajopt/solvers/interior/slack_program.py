@@ -6,7 +6,7 @@ x are the unknowns that are not fixed, n of them, in the order of `Bands`. G are
 unknowns with limits, and the equations; s are slacks of the first two, of which one with two limits has two
 gaps t, and the right-hand sides of the equations.
 
-Also here: the places of a program's derivatives in the Newton matrix of its interior-point steps, found once.
+The places of a program's derivatives in the Newton matrix of the steps are found once.
 
 Rows are those with limits, the unknowns with limits, and the equations; unknowns are in the order of `Bands`.
 """

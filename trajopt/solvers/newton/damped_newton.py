@@ -1,4 +1,4 @@
-"""Newton's method on the optimality conditions from afar: sequential quadratic programming, damped.
+"""Newton's method on the optimality conditions from afar, damped, and on programs that equations determine.
 
 Each step solves the quadratic program of `newton.py` with a convex Hessian: along the active
 constraints, negative eigenvalues of the Hessian of the Lagrangian are replaced by their sizes, and delta
@@ -12,8 +12,8 @@ does not, the step is corrected by the curvature of the constraints, which their
 (second-order correction, Nocedal and Wright, Numerical Optimization, 2006, section 18.3), and where that does
 not help either, delta grows.
 
-Also here: Newton's method on programs with as many equations as unknowns: where the equations are met
-nothing is left to minimize, and the multipliers follow from one system of linear equations.
+On programs with as many equations as unknowns nothing is left to minimize where the equations are met, and
+the multipliers follow from one system of linear equations.
 
     y+ = y + d,   J(y) d = b - g(y),   and at the end   J(y)' multipliers = -grad f(y),
 

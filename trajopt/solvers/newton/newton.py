@@ -6,7 +6,7 @@ step from the optimum of a program with other values is the tangential predictor
 the values, times their change, with all changes of the active set on the way. Diehl, Bock, Schloeder et al.,
 J. Process Control 12 (2002) 577, "initial value embedding".
 
-Also here: real-time iteration: so many steps of Newton's method from the solution before, and no more.
+Real-time iteration is so many steps of the method from the solution before, and no more.
 
 Each is the step of sequential quadratic programming with the exact Hessian; from the optimum for another
 state the first one is the derivative of the optimum by the state times its change, with the changes of active

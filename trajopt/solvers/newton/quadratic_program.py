@@ -17,8 +17,8 @@ Each change of the active set changes the factors, by one row and column, of
 
 The first K is factorized, dense or sparse, and the Schur complement holds what changed since then.
 
-Also here: the damping of Newton's steps by a multiple of the identity, changed by how well a step keeps its
-promise, as Levenberg and Marquardt do: Nocedal and Wright, Numerical Optimization (2006), section 10.3.
+A multiple of the identity damps Newton's steps; it changes by how well a step keeps its promise, as with
+Levenberg and Marquardt: Nocedal and Wright, Numerical Optimization (2006), section 10.3.
 """
 
 from __future__ import annotations

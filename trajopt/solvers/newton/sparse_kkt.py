@@ -5,7 +5,7 @@
 Pivots have an order that is found once, and stays with the program: a factorization is then one compiled loop
 over the entries of L. What it does not solve, SuperLU factorizes.
 
-Also here: an order of pivots for the matrix of a quadratic program, found once from where its entries stand.
+The order of pivots is found from where the entries of the matrix stand:
 
     K = [H  A'; A  0]      H (n, n), A (m, n)
 

@@ -10,7 +10,7 @@ left out.
 
 Source: the predictor and corrector of Mehrotra, SIAM J. Optim. 2 (1992) 575.
 
-Also here: J' S J of a matrix J whose rows have entries in windows of neighbouring columns, as on splines.
+`J' S J` is summed for a matrix J whose rows have entries in windows of neighbouring columns, as on splines.
 
 A row of a program on splines depends on the few control points of its span, and on durations and parameters.
 Rows in order of their windows form groups of which each needs few columns, so that J' S J is the sum of one

@@ -5,7 +5,7 @@ for every row in every factorization, and of the rows of a problem with many nod
 with a subset of the rows is a relaxation, so an answer that violates none of the others solves the whole NLP;
 their multipliers are zero.
 
-Also here: the point that violates the rows of a program least, for reports on rows that cannot all hold.
+For reports on rows that cannot all hold, the point is found that violates the rows of a program least:
 
     minimize  1/2 sum_r (w_r d_r(y))^2   with   lower <= y <= upper,
 

@@ -1,7 +1,6 @@
 """One point of a study: its solve by a worker, and its row in the table.
 
-Also here: the table of a study as a file: a row is appended when its point is done, and all are sorted at the
-end.
+The table is a file: a row is appended when its point is done, and all are sorted at the end.
 """
 
 from __future__ import annotations

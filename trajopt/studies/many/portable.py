@@ -1,9 +1,9 @@
-"""Serializes problems for other processes and machines.
+"""Serializes problems and solutions for other processes and machines.
 
 What is sent is a pickle of ours that only workers of the same run read; no file is ever read this way. Plain
 pickle names functions by their module; cloudpickle also sends those of a notebook, lambdas and closures.
 
-Also here: serializes solutions for other processes, without their problems, and attaches the problems again.
+Solutions are sent without their problems, which are attached again.
 
 A solution is a `Solution`, or the `PhasesSolution` of phases.
 """

@@ -1,6 +1,6 @@
 """A study: runs its tasks in chains on workers, writes files and rows, and holds the results in order.
 
-Also here: progress of a study with an estimate of the remaining time.
+Progress has an estimate of the remaining time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Parameter sweeps: a problem solved at every point of a grid, neighbours from each other.
+"""Parameter sweeps and lists of problems: every point of a grid is solved, neighbours from each other.
 
-Also here: `solve_many`: a list of problems solved side by side, in processes, on an executor or on a Dask
-cluster.
+`solve_many` solves a list of problems side by side, in processes, on an executor or on a Dask cluster.
 """
 
 from __future__ import annotations

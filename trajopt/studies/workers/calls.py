@@ -4,7 +4,7 @@ A chain is a generator that yields calls one after the other and is sent the out
 may build on the last; chains run side by side. Ctrl-C ends the calls that run at once and keeps the outcomes
 of those that were done.
 
-Also here: defers KeyboardInterrupt during critical sections.
+KeyboardInterrupt is deferred during critical sections.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The workers of a study: processes of its own, an executor of the user's, or those of a Dask cluster.
 
-Also here: a process pool in which a process that dies fails only its own call.
+A process that dies fails only its own call.
 
 The pool of `concurrent.futures` is broken as a whole once one of its processes dies (out of memory, killed),
 and takes along what others have not begun. Here every process is a pool of its own.

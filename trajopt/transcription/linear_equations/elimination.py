@@ -7,7 +7,7 @@ near one, in each connected component of A alone (rows without common unknowns a
 joints, for example). Components with the same entries, as those of joints with the same conditions, are
 solved once.
 
-Also here: Gaussian elimination with complete pivoting of one connected component of linear equations.
+A connected component of the equations is solved by Gaussian elimination with complete pivoting.
 
 Joints with the same conditions have equal components, and so have the problems of a study, of a sequence of
 meshes or of a controller: solutions of small ones are kept.

@@ -4,7 +4,7 @@ Positions are linear in the control points, velocities in control points and dur
 (v T = B_1 P), accelerations only where they vanish or the duration is fixed. Which equations there are is
 structure; their right-hand sides are values of the problem: boundary values, offsets, fixed durations.
 
-Also here: the motion nearest to another one among those that meet the linear equations.
+Among the motions that meet the linear equations, `nearest_point` is the one nearest to another.
 
 With x = N y + c the solutions of the equations and x' a motion that meets others (another goal's), it is
 
