@@ -140,7 +140,7 @@ def test_every_large_library_is_imported_in_as_few_files_as_possible():
     }
     assert files_that_import("defusedxml") <= {"dynamics/formats/xml_source.py"}
     # What compiles loops: the recursions of rigid bodies, and one file for the factors of sparse steps.
-    assert files_that_import("numba", among=("trajopt",)) == {"trajopt/solvers/newton/ldl_kernels.py"}
+    assert files_that_import("numba", among=("trajopt",)) == {"trajopt/solvers/newton/compiled_loops.py"}
     assert not files_that_import("numba", among=("problems",))
 
 

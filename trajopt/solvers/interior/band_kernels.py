@@ -6,8 +6,6 @@ at [p, k]; `corner` (edge, edge). Behind the unknowns of the arrow, the edge hol
 
 The rows of G stand one after the other, those from starts[r] on with their columns; rows[groups[g]] to
 rows[groups[g + 1]] have the same columns, which are looked up once for all of them.
-
-Arguments are arrays and numbers, as numba writes their types to disk.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from trajopt.solvers.newton.ldl_kernels import compiled
+from trajopt.solvers.newton.compiled_loops import compiled
 
 # Sums in any order, so that SIMD lanes can share them; NaN and infinity stay what they are.
 _compiled = partial(compiled, fastmath={"reassoc", "contract"})

@@ -5,29 +5,14 @@ Direct Methods for Sparse Linear Systems (2006), section 4.8, "up-looking" facto
 and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. In Python these loops would take a
 thousand times as long.
 
-Arguments are arrays, numbers and tuples: numba writes their types to disk, and could not read a class of this
-project again after it was renamed. `layout` is a `sparse_kkt.FactorLayout` as a tuple. Nor are constants of
-other files used, whose changes numba does not notice.
+`layout` is a `sparse_kkt.FactorLayout` as a tuple, as `compiled_loops` asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 
-
-def compiled(function: Callable, fastmath: Any = False) -> Any:
-    """Compiled at its first call, and kept beside the bytecode of its file or in numba's folder.
-
-    fastmath : names of LLVM's liberties with floating-point numbers
-    """
-    try:
-        return numba.njit(function, nogil=True, error_model="numpy", fastmath=fastmath, cache=True)
-    except RuntimeError:  # none of these folders can be written
-        return numba.njit(function, nogil=True, error_model="numpy", fastmath=fastmath)
+from trajopt.solvers.newton.compiled_loops import compiled
 
 
 @compiled
