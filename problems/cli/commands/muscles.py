@@ -36,6 +36,17 @@ if TYPE_CHECKING:
     metavar="JOINT WEIGHT",
     help="Adds this weight times the integral of the joint's squared contact force, in body weights.",
 )
+@click.option(
+    "--track", is_flag=True, help="Lets the motion give way to its muscles, near what was measured."
+)
+@click.option(
+    "--track-weight",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="Of the mean squared distance to the measured coordinates, in 2 degrees and 0.02 m.",
+)
+@click.option("--intervals", type=int, help="Of the mesh [default: 50 per second].")
 @click.option("--emg", type=EXISTING_FILE, help="Electromyography beside the activations, .sto or .mot.")
 @click.option("--side", type=click.Choice(["r", "l"]), default="r", show_default=True, help="Leg of --emg.")
 @click.option(
@@ -50,6 +61,9 @@ def muscles(
     width: float,
     passive: bool,
     joint_load: tuple[tuple[str, float], ...],
+    track: bool,
+    track_weight: float,
+    intervals: int | None,
     emg: Path | None,
     side: str,
     out: Path,
@@ -59,29 +73,45 @@ def muscles(
 
     MOTION has coordinates of the model over time (.mot, .sto, .csv), FORCES is OpenSim's setup of external
     loads. Writes states and controls as Moco does (muscles.sto), forces and fibre lengths (forces.sto),
-    contact forces of all joints (joint_forces.sto) and figures. Names coordinates that were not measured,
+    contact forces of all joints (joint_forces.sto), with --track the motion (coordinates.sto), and figures.
+    Names coordinates that were not measured,
     large residual forces, joints that the muscles cannot drive and fibres beyond their curves.
     """
     from problems.human.muscles.contact_forces import contact_forces, joint_force
     from problems.human.muscles.electromyography import read_electromyography
     from problems.human.muscles.given_motion import muscles_of_motion
     from problems.human.muscles.muscle_use import solve_muscles
+    from problems.human.muscles.tracked_motion import muscles_track, solve_tracking
+    from trajopt.base.errors import OptionError
 
     osim, loads, moments = trial.read(muscles=True)
     problem = muscles_of_motion(
-        osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive
-    )
+        osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive,
+        intervals=intervals,
+    )  # fmt: skip
+    if track and joint_load:
+        raise OptionError("--joint-load is of muscles along the measured motion: leave it or --track out")
     for joint, weight in joint_load:
         load = joint_force(osim, problem, joint, loads)
         problem.problem.minimize(weight * load**2, name=f"squared contact force in {joint}")
     recorded = None if emg is None else read_electromyography(emg, problem.fibres.names, side)
     output.progress(f"{problem.block.m} muscles on {len(problem.coordinates)} coordinates")
-    use = solve_muscles(problem)
-    contacts = contact_forces(osim, moments, use, loads)
+    lines, more, tracked = list(moments.problems), {}, None
+    if track:
+        tracked = solve_tracking(muscles_track(problem, loads, weight=track_weight))
+        use, moved = tracked.use, tracked.moments
+        lines.append(str(tracked))
+        more = {"deviation": dict(zip(moved.names, tracked.deviation.tolist(), strict=True))}
+    else:
+        use, moved = solve_muscles(problem), moments
+        lines.append(str(use))
+    contacts = contact_forces(osim, moved, use, loads)
     files = write_use(use, contacts, recorded, out)
-    lines = [*moments.problems, str(use), str(contacts), f"written: {', '.join(map(str, files))}"]
-    output.answer("\n".join(lines))
-    answer = answer_of(use, contacts, recorded, files)
+    if tracked is not None:
+        files.append(out / "coordinates.sto")
+        tracked.write_motion(files[-1])
+    output.answer("\n".join([*lines, str(contacts), f"written: {', '.join(map(str, files))}"]))
+    answer = answer_of(use, contacts, recorded, files) | more
     output.values(answer | {"problems": [*moments.problems, *use.problems]})
     conclude_motion(use.solution.converged)
 

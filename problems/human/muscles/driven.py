@@ -17,6 +17,7 @@ from dynamics import OsimModel
 from dynamics.muscles.activation import SMOOTHING, check_smoothing
 from dynamics.muscles.muscle_block import EQUILIBRIUM
 from dynamics.muscles.muscled_robot import MuscledRobot
+from dynamics.muscles.path_polynomials import PathSurrogate
 from problems.human.muscles.given_motion import (
     ACTIVATION,
     LEAST,
@@ -29,7 +30,9 @@ from problems.human.muscles.given_motion import (
     state_equilibrium,
     strengths,
 )
-from trajopt.base.arguments import check_choice
+from trajopt.base.arguments import check_choice, check_positive
+
+MOTORS = 100.0  # N m or N, strength at coordinates that no muscle moves
 
 
 def muscle_problem(
@@ -38,6 +41,8 @@ def muscle_problem(
     *,
     tendon: Tendon = "rigid",
     reserves: float | Mapping[str, float] = 1.0,
+    motors: float = MOTORS,
+    paths: PathSurrogate | None = None,
     motion: np.ndarray | None = None,
     smoothing: float = SMOOTHING,
     width_scale: float = 1.0,
@@ -48,9 +53,11 @@ def muscle_problem(
     """A problem of a model's robot that its muscles drive, with the least squared excitations as its cost.
 
     model : from `dynamics.load_osim(path, muscles=True)`;  trajectory : a collocation mesh
-    reserves : strength N m or N of a weak motor at every coordinate, or of each by its name, 1 where none is
-        given; its squared moment in strengths is part of the cost
-    motion : (K, n) poses near which the paths' polynomials are fitted more closely
+    reserves : strength N m or N of a weak motor at all coordinates that muscles move, or of each by its name,
+        1 where none is given; its squared moment in strengths is part of the cost
+    motors : the same of coordinates that no muscle moves and `reserves` does not name
+    paths : polynomials of the model's paths; None: they are fitted to these
+    motion : (K, n) poses near which they are fitted more closely
     For the others see `muscles_of_motion`. States and controls are "activation", "excitation", "reserve" and,
     with compliant tendons, "tendon_force" and "tendon_rate". Terms may use "muscle_moment" (n,) and
     "muscle_force" (m,), as `trajopt.Quantity("muscle_force")`. Boundary values, limits and further costs are
@@ -60,7 +67,8 @@ def muscle_problem(
     check_smoothing(smoothing)
     muscles = muscles_in(model)
     fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
-    robot = MuscledRobot(model.robot, muscles.paths.surrogate(motion), fibres, tendon)
+    paths = muscles.paths.surrogate(motion) if paths is None else paths.only(muscles.names)
+    robot = MuscledRobot(model.robot, paths, fibres, tendon)
     m, n = fibres.count, model.robot.n
 
     def torques(node: Any) -> Any:
@@ -68,10 +76,20 @@ def muscle_problem(
 
     system = muscle_system(muscles, tendon, smoothing, n, dynamics=robot, torques=torques)
     problem = trajopt.Problem(system, trajectory, name=name)
-    strength = strengths(reserves, tuple(model.robot.joint_names))
+    strength = _strengths(reserves, motors, robot)
     state_effort(problem, m, strength, least)
     problem.subject_to(trajopt.state(ACTIVATION), least, 1.0, name="limits of activation")
     if tendon == "compliant":
         problem.subject_to(trajopt.state(TENDON_FORCE), 0.0, STRONGEST_TENDON, name="limits of tendon forces")
         state_equilibrium(problem, trajopt.Quantity(EQUILIBRIUM))
     return problem
+
+
+def _strengths(reserves: float | Mapping[str, float], motors: float, robot: MuscledRobot) -> np.ndarray:
+    """(n,) the strength of every reserve: `motors` where no muscle moves the coordinate and none is named."""
+    check_positive("motors", motors)
+    names = tuple(robot.joint_names)
+    found = strengths(reserves, names)
+    named = reserves if isinstance(reserves, Mapping) else ()
+    moved = {names[i] for i in np.unique(robot.paths.coordinates) if i >= 0}
+    return np.where([name in moved or name in named for name in names], found, motors)

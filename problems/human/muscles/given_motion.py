@@ -47,25 +47,34 @@ FREE_RESERVE = 1e3  # strengths, the largest reserve
 class GivenMotion:
     """Muscles along a motion, and the problem that finds their activations.
 
-    moments : of the motion;  coordinates : (c,) of its names, which muscles move
+    model, paths : those that were given;  moments : of the motion
+    coordinates : (c,) of its names, which muscles move
     strength : (c,) N m or N of a reserve that costs as much as a full excitation
-    start : s, time of the motion at which the problem's own time is zero
+    smoothing, least : of the activations
     rigid : the same motion by rigid tendons, from which `solve_muscles` starts where they are compliant
     """
 
     problem: trajopt.Problem
     block: MotionBlock
+    model: OsimModel
+    paths: PathSurrogate | None
     tendon: Tendon
     moments: JointMoments
     coordinates: tuple[str, ...]
     strength: np.ndarray
-    start: float
+    smoothing: float
+    least: float
     rigid: GivenMotion | None = None
 
     @property
     def fibres(self) -> Fibres:
         """The muscles."""
         return self.block.fibres
+
+    @property
+    def start(self) -> float:
+        """The time of the motion, s, at which the problem's own time is zero."""
+        return float(self.moments.time[0])
 
 
 def muscles_of_motion(
@@ -112,7 +121,9 @@ def muscles_of_motion(
         system = muscle_system(muscles, tendon, smoothing, len(names))
         block = MotionBlock(fibres, tendon, moved.motion)
         problem = _problem(system, mesh, block, strength, least)
-        return GivenMotion(problem, block, tendon, moments, names, strength, float(moments.time[0]), rigid)
+        return GivenMotion(
+            problem, block, model, paths, tendon, moments, names, strength, smoothing, least, rigid
+        )
 
     return posed(tendon, None if tendon == "rigid" else posed("rigid"))
 

@@ -7,7 +7,7 @@ Reserves are judged as Hicks and others (Journal of Biomechanical Engineering 13
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy.interpolate import make_interp_spline
 import trajopt
 from dynamics.muscles.fibres import Fibres, FibreState
 from dynamics.muscles.metabolic_power import Law, metabolic_power
-from dynamics.muscles.motion_block import MISSING, RATE, STATES
+from dynamics.muscles.motion_block import PathMotion
 from problems.human.muscles.given_motion import (
     ACTIVATION,
     EXCITATION,
@@ -151,29 +151,40 @@ class MuscleUse:
 
 def muscle_use(motion: GivenMotion, solution: trajopt.Solution) -> MuscleUse:
     """The muscles in a solution of `motion.problem`, at even times, two for every node of its mesh."""
-    duration = solution.duration
+    time, block = even_times(solution), motion.block
+    length, speed, arms, moment = (values[0] for values in block.paths(time))
+    spread = np.zeros((time.size, block.m, block.c))
+    spread[:, block.muscle, block.coordinate] = arms
+    return use_along(motion, solution, PathMotion(time, length, speed, spread, moment), motion.coordinates)
+
+
+def even_times(solution: trajopt.Solution) -> np.ndarray:
+    """(K,) s, two times for every node of the mesh."""
     count = SAMPLES_PER_NODE * len(solution.problem.trajectory.nodes.s)
-    time = np.linspace(0.0, duration, count + 1)
+    return np.linspace(0.0, solution.duration, count + 1)
+
+
+def use_along(
+    motion: GivenMotion, solution: trajopt.Solution, along: PathMotion, reserved: tuple[str, ...]
+) -> MuscleUse:
+    """The muscles in a solution, by their paths at its own times; reserved : coordinates of its reserves."""
+    fibres, time = motion.fibres, along.time
 
     def curve(name: str) -> np.ndarray:
         return np.reshape(solution.value(trajopt.state(name), time), (time.size, -1))
 
-    activation = curve(ACTIVATION)
-    states = {"t": time[:, None], STATES: activation}
+    activation, reserve = curve(ACTIVATION), curve(RESERVE)
+    reserve = reserve[:, [reserved.index(name) for name in motion.coordinates]]
+    given = [along.length, along.speed, activation]
     if motion.tendon == "compliant":
-        states |= {STATES: np.hstack([activation, curve(TENDON_FORCE)]), RATE: curve(TENDON_RATE)}
-    block, fibres = motion.block, motion.fibres
-    given = block.arguments(states)
-    largest = fibres.max_isometric_force
-    force = fibres.force("rigid", *given, order=0).value if block.is_rigid else largest * given[3]
-    _, _, arms, moment = block.paths(time)
-    reserve = curve(RESERVE)
-    spread = np.zeros((time.size, block.m, block.c))
-    spread[:, block.muscle, block.coordinate] = arms[0]
+        given += [curve(TENDON_FORCE), curve(TENDON_RATE)]
+        force = fibres.max_isometric_force * given[3]
+    else:
+        force = fibres.force("rigid", *given, order=0).value
+    missed = along.moment - np.einsum("km,kmc->kc", force, along.arms) - reserve
     return MuscleUse(
         solution, fibres, time + motion.start, curve(EXCITATION), activation, force,
-        fibres.state(motion.tendon, *given), motion.coordinates, moment[0], reserve, spread,
-        block.value(states)[MISSING] - reserve,
+        fibres.state(motion.tendon, *given), motion.coordinates, along.moment, reserve, along.arms, missed,
     )  # fmt: skip
 
 
@@ -187,14 +198,21 @@ def solve_muscles(motion: GivenMotion, tol: float = TOLERANCE) -> MuscleUse:
     problem = motion.problem
     if motion.rigid is not None:
         problem = problem.on(problem.trajectory)
-        problem.guess(_with_tendons(solve_muscles(motion.rigid, RIGID_TOLERANCE)))
+        unknowns = (ACTIVATION, TENDON_FORCE, EXCITATION, RESERVE, TENDON_RATE)
+        problem.guess(guess_near(solve_muscles(motion.rigid, RIGID_TOLERANCE), unknowns))
     solver = trajopt.Ipopt(tol=tol)
     return muscle_use(motion, trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False))
 
 
-def _with_tendons(use: MuscleUse) -> Callable[[np.ndarray], np.ndarray]:
-    """All unknowns of compliant tendons, a curve over shares of the motion, from muscles of rigid ones."""
+def guess_near(
+    use: MuscleUse, names: Iterable[str], **others: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """A curve over shares of the motion of these states and controls; others : (K, width) in their place."""
     pull = np.clip(use.force / use.fibres.max_isometric_force, 0.0, STRONGEST_TENDON)
     rate = np.clip(np.gradient(pull, use.time, axis=0), -FASTEST_TENDON, FASTEST_TENDON)
-    columns = np.hstack([use.activation, pull, use.excitation, use.reserve, rate])
+    known = {
+        ACTIVATION: use.activation, TENDON_FORCE: pull, EXCITATION: use.excitation, RESERVE: use.reserve,
+        TENDON_RATE: rate, **others,
+    }  # fmt: skip
+    columns = np.hstack([known[name] for name in names])
     return make_interp_spline((use.time - use.time[0]) / (use.time[-1] - use.time[0]), columns, k=1)
