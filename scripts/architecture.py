@@ -2,8 +2,8 @@
 
     python scripts/architecture.py  prints counts: files per folder, lengths, arrows, circles
 
-Every import counts, those for types and those inside functions too. tests/project_tests/test_architecture.py
-holds the tree against `MAY_IMPORT`; `architecture_picture.py` draws it.
+Every import counts, those for types and those inside functions too, but for `DOORS`. The tree is held against
+both tables by tests/project_tests/test_architecture.py; `architecture_picture.py` draws it.
 """
 
 from __future__ import annotations
@@ -68,6 +68,12 @@ MAY_IMPORT: dict[str, str] = {
     "problems.cli": "catalogue human moves identification",
 }
 
+#: Module -> rooms above it that methods of its class open, by imports inside functions and for types alone.
+DOORS: dict[str, str] = {
+    "trajopt.solution.solution": "archive certificates checks display parametric refinement verification",
+    "trajopt.solution.phases_solution": "archive certificates verification",
+}
+
 
 def modules() -> dict[str, Path]:
     """Module name -> file, over all packages; a package has the name of its folder."""
@@ -101,9 +107,11 @@ def import_statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
     return tuple(found)
 
 
-def imports_of(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """Our own modules that a file imports, wherever in the file."""
+def imports_of(path: Path, known: Mapping[str, Path], top_alone: bool = False) -> Iterator[str]:
+    """Our own modules that a file imports, wherever in the file, or at its top alone."""
     for node in import_statements(path):
+        if top_alone and node not in parsed(path).body:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
             continue
@@ -116,16 +124,31 @@ def imports_of(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
 
 
 @functools.cache
-def edges() -> frozenset[tuple[str, str]]:
+def all_edges(top_alone: bool = False) -> frozenset[tuple[str, str]]:
     """All pairs (module, module that it imports), faces of packages left out: editors need their imports."""
     known = modules()
     return frozenset(
         (name, target)
         for name, path in known.items()
         if path.name != "__init__.py"
-        for target in imports_of(path, known)
+        for target in imports_of(path, known, top_alone)
         if target != name
     )
+
+
+@functools.cache
+def doors() -> frozenset[tuple[str, str]]:
+    """The pairs of `all_edges` that `DOORS` allows."""
+    return frozenset(
+        (name, target)
+        for name, target in all_edges() - all_edges(top_alone=True)
+        if room_of(target).rpartition(".")[2] in DOORS.get(name, "").split()
+    )
+
+
+def edges() -> frozenset[tuple[str, str]]:
+    """The pairs of `all_edges` but for `doors`."""
+    return all_edges() - doors()
 
 
 def room_of(module: str) -> str:

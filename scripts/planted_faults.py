@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from scripts.architecture import ROOT, edges, imports_of, modules, parsed
+from scripts.architecture import ROOT, all_edges, imports_of, modules, parsed
 
 MUTATED = ("dynamics", "trajopt.transcription", "trajopt.checks")
 LONGEST = 1800.0  # seconds of the tests of one fault: something hangs
@@ -90,7 +90,7 @@ def tests_of(module: str) -> list[str]:
         found = [path.relative_to(ROOT).as_posix() for path in imported if imported[path] & importers]
         if found:
             return sorted(found, key=lambda name: (f"tests/{folder}" not in name, name))
-        importers = {name for name, target in edges() if target in importers} - reached
+        importers = {name for name, target in all_edges() if target in importers} - reached
         reached = reached | importers
     return []
 

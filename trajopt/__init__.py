@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from trajopt.api.compiled_program import compile as compile
     from trajopt.api.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from trajopt.api.problem import Problem as Problem
-    from trajopt.api.solution import PhasesSolution as PhasesSolution
-    from trajopt.api.solution import Solution as Solution
     from trajopt.api.solve import solve as solve
     from trajopt.base.errors import TrajoptError as TrajoptError
     from trajopt.certified.certified import Certified as Certified
@@ -45,6 +43,8 @@ if TYPE_CHECKING:
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
+    from trajopt.solution.phases_solution import PhasesSolution as PhasesSolution
+    from trajopt.solution.solution import Solution as Solution
     from trajopt.solvers.interior.interior_point import DenseInteriorPoint as DenseInteriorPoint
     from trajopt.solvers.interior.interior_point import InteriorPoint as InteriorPoint
     from trajopt.solvers.ipopt import Ipopt as Ipopt

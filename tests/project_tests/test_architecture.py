@@ -59,6 +59,13 @@ def test_no_files_import_each_other_in_a_circle():
     assert architecture.circles(architecture.edges()) == []
 
 
+def test_every_door_is_opened_by_a_method_and_leads_upwards():
+    opened = {(name, architecture.room_of(target)) for name, target in architecture.doors()}
+    rooms = ((name, f"trajopt.{room}") for name, text in architecture.DOORS.items() for room in text.split())
+    assert set(rooms) == opened
+    assert not [room for name, room in opened if room in architecture.allowed(architecture.room_of(name))]
+
+
 def test_rooms_stand_on_no_more_floors_than_before():
     heights = architecture.floors(architecture.room_edges())
     assert 1 + max(heights.values()) <= 12, sorted(heights.items(), key=lambda room: -room[1])[:6]

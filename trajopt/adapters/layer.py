@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.adapters.stacked_function import Foreign, library_of
 from trajopt.api.compiled_program import CompiledProgram
-from trajopt.api.solution import Solution
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError, ShapeError
@@ -27,6 +26,7 @@ from trajopt.parametric.inputs import Input, LimitInput
 from trajopt.parametric.sensitivity import derivative_of_unknowns
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import Solution
 from trajopt.splines.curve import Curve
 
 PLACES = tuple(np.linspace(0.0, 1.0, 21).tolist())

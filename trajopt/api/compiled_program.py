@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.api.problem import Problem
-from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.api.solve import Progress
 from trajopt.base.arguments import check_count, check_instance, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
@@ -23,8 +22,9 @@ from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.measured_start import MeasuredStart, with_measured_start
 from trajopt.problem.phases import Asked, Phases, checked_asked
 from trajopt.solution.answers import answer_at
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import RunRecord
-from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.matrices import Matrices
 from trajopt.solvers.monitor import iteration_callback
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, RealTimeIteration
@@ -134,8 +134,7 @@ class CompiledProgram(Generic[AnswerT]):
             if point is not None and tol is not None and takes_hessian(chosen):
                 chosen = Fallback(ActiveSetNewton(tol, matrices=self._matrices), chosen)
             result = run_solver(chosen, nlp, point, Run(callback=callback))
-            answer = replace(answer_at(problem, nlp, result), run=run)
-            return answer.as_instance_of(Solution, PhasesSolution)
+            return replace(answer_at(problem, nlp, result), run=run)
 
     def step(
         self,
@@ -209,7 +208,7 @@ class CompiledProgram(Generic[AnswerT]):
         values = self.structure.values_of(problem, guessed=start is None)
         if start is None:
             return self.structure.cold_program(values), None
-        kind = PhasesSolutionData if isinstance(problem, Phases) else SolutionData
+        kind = PhasesSolution if isinstance(problem, Phases) else Solution
         if not isinstance(start, kind) or len(start.parts) != len(problem.parts):
             named = any("start" in each.names for each in self.inputs)
             of_phases = f"a PhasesSolution of these {len(problem.parts)} phases"

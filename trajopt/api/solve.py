@@ -11,7 +11,6 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from trajopt.api.problem import Problem
-from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
@@ -24,7 +23,9 @@ from trajopt.refinement.refined import refinements
 from trajopt.refinement.starts.several_starts import retries, several_starts
 from trajopt.refinement.starts.start_rules import default_refinement
 from trajopt.solution.journal import Journal
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import RunRecord
+from trajopt.solution.solution import Solution
 from trajopt.solvers.monitor import iteration_callback
 from trajopt.solvers.run import check_solver, create
 from trajopt.solvers.solver import Run, Solver
@@ -143,7 +144,7 @@ def solve(
         # A solver's own time limit holds for levels and starts together.
         limited = whole.within(getattr(solver, "time_limit", None))
         problem = with_measured_start(problem)
-        journal = Journal(problem, solver, limited, record, (Solution, PhasesSolution))
+        journal = Journal(problem, solver, limited, record)
         journal.improve(levels(journal, coarse_to_fine))
         journal.improve(several_starts(journal, starts, coarse_to_fine))
         journal.improve(retries(journal, starts))

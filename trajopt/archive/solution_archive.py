@@ -36,13 +36,14 @@ from trajopt.base.files import ArrayFile, check_ending, file_path, whole_file
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.rebuilt_problem import as_solved, built, check_fits
 from trajopt.solution.records import table_of
-from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.transcription.link_constraints import LinkedProblems, held, linked_problems
 
 #: File, what it holds of a certificate, the solution -> the solution with its certificate.
-Certified = Callable[[ArrayFile, Mapping[str, Any], SolutionData], SolutionData]
+Certified = Callable[[ArrayFile, Mapping[str, Any], Solution], Solution]
 
 ADVICE = "give a solution.npz written by save or by `trajopt solve`"
 SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
@@ -98,7 +99,7 @@ def contents(answer: Answer) -> dict[str, Any]:
     if answer.scaling is not None:
         arrays["scaling_rows"] = answer.scaling.rows
         arrays["scaling_objective"] = np.array([answer.scaling.objective])
-    if isinstance(answer, SolutionData):
+    if isinstance(answer, Solution):
         header: SavedSolve = _header(answer)
         arrays |= _motion(answer)
     else:
@@ -109,7 +110,7 @@ def contents(answer: Answer) -> dict[str, Any]:
     return {"header": np.array(json.dumps(asdict(kind) | asdict(header))), **arrays}
 
 
-def _motion(solution: SolutionData) -> dict[str, Any]:
+def _motion(solution: Solution) -> dict[str, Any]:
     """The arrays of a motion: splines, durations, nodes, parameters, and samples for other readers."""
     curve, arrays = solution.curve, {}
     for g, group in enumerate(curve.groups):
@@ -126,7 +127,7 @@ def _motion(solution: SolutionData) -> dict[str, Any]:
     return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
 
 
-def _header(solution: SolutionData) -> SolutionHeader:
+def _header(solution: Solution) -> SolutionHeader:
     return SolutionHeader.of(
         solution,
         degrees=tuple(basis.degree for basis in solution.curve.bases),
@@ -138,7 +139,7 @@ def _header(solution: SolutionData) -> SolutionHeader:
     )
 
 
-def _statement(solution: SolutionData) -> Mapping[str, Any] | None:
+def _statement(solution: Solution) -> Mapping[str, Any] | None:
     """Problem as a script stated it, where no library builds it from a recipe; as it was read from a file."""
     if solution.recipe is not None and not solution.recipe.is_file:
         return None
@@ -147,7 +148,7 @@ def _statement(solution: SolutionData) -> Mapping[str, Any] | None:
 
 def load(
     path: str | os.PathLike[str], problem: ProblemData | None = None, certified: Certified | None = None
-) -> SolutionData:
+) -> Solution:
     """Read what `save` wrote; see `Solution.load`. certified : adds the certificate that the file holds."""
     problem = None if problem is None else as_solved(problem)
     with ArrayFile(path, "solution", ADVICE) as file:
@@ -163,7 +164,7 @@ def load(
 PHASES_ADVICE = "give a file written by PhasesSolution.save or by `trajopt solve`"
 
 
-def load_phases(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolutionData:
+def load_phases(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
     """Read what `save` wrote; see `PhasesSolution.load`."""
     if phases is not None and not isinstance(phases, Phases):
         raise SolutionFileError(f"phases is {short_repr(phases)}: give the trajopt.Phases that were solved")
@@ -190,7 +191,7 @@ def _rebuilt(recipe: Recipe | None) -> Phases | None:
     return phases if isinstance(phases, Phases) else None
 
 
-def with_phases(solution: PhasesSolutionData, phases: Phases, source: Any) -> PhasesSolutionData:
+def with_phases(solution: PhasesSolution, phases: Phases, source: Any) -> PhasesSolution:
     """The solution whose phases know their problems; SolutionFileError where these are others."""
     if len(phases.problems) != len(solution.phases):
         raise SolutionFileError(
@@ -203,7 +204,7 @@ def with_phases(solution: PhasesSolutionData, phases: Phases, source: Any) -> Ph
     return replace(solution, phases=tuple(parts), known_phases=phases)
 
 
-def _known(linked: LinkedProblems, k: int, solution: SolutionData, source: Any) -> SolutionData:
+def _known(linked: LinkedProblems, k: int, solution: Solution, source: Any) -> Solution:
     problem = linked.problems[k]
     check_fits(solution, problem, source)
     shared = {name: solution.parameters[name] for name, having in linked.shared.items() if k in having}

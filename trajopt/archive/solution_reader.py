@@ -24,8 +24,9 @@ from trajopt.base.errors import OptionError, ShapeError, SolutionFileError, warn
 from trajopt.base.files import ArrayFile
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import Certification, FormerTables, JournalTable, SolveRecord, histories_of
-from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
@@ -183,11 +184,11 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
     }
 
 
-def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:
+def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Solution:
     """The solution of an open file, without its certificate."""
     curve = _curve(file, header)
     added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
-    return SolutionData(
+    return Solution(
         **header.shared("degrees", "apart_degrees", "certificate", "parameters", *ADDED_NODES),
         **solve_of(file, header, None, None),
         **added,
@@ -201,14 +202,14 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
     )
 
 
-def phases_of(file: ArrayFile) -> PhasesSolutionData:
+def phases_of(file: ArrayFile) -> PhasesSolution:
     """The solution of phases of an open file."""
     header = header_of(file, PhasesHeader)
     if not header.names:
         file.refuse("0 phases")
     parts = [file.part(phase_prefix(k)) for k in range(len(header.names))]
     phases = [solution_of(part, header_of(part, SolutionHeader), None) for part in parts]
-    return PhasesSolutionData(**header.shared(), **solve_of(file, header, None), phases=tuple(phases))
+    return PhasesSolution(**header.shared(), **solve_of(file, header, None), phases=tuple(phases))
 
 
 def phase_prefix(k: int) -> str:

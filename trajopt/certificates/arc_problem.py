@@ -30,7 +30,7 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
 from trajopt.splines.quadrature import gauss
@@ -71,7 +71,7 @@ class ArcRows:
 def arc_problem(
     problem: ProblemData,
     structure: Structure,
-    motion: SolutionData,
+    motion: Solution,
     degree: int,
     settings: ArcSettings | None = None,
     shortest_arc: float = SHORTEST_ARC,
@@ -96,7 +96,7 @@ def arc_problem(
     return arcs
 
 
-def read_back(trial: SolutionData, problem: ProblemData, structure: Structure) -> SolutionData:
+def read_back(trial: Solution, problem: ProblemData, structure: Structure) -> Solution:
     """A solution on arcs as a solution of `problem`, with one multiplier per limit and Gauss point."""
     asked = problem.on(trial.problem.trajectory)
     multipliers = multipliers_read_back(trial.multipliers, trial.problem, asked, structure)
@@ -149,9 +149,7 @@ def is_free(structure: Structure, n: int, regular: bool) -> bool:
     return any(free_arcs(structure, n, regular))
 
 
-def _minimize_free_effort(
-    arcs: ProblemData, motion: SolutionData, part: float, free: tuple[bool, ...]
-) -> None:
+def _minimize_free_effort(arcs: ProblemData, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
     """Add a small cost that determines joints which the optimum leaves free: torques and velocities squared.
 
     Without it polynomials would use that freedom between Gauss points; with torques alone, velocities would
@@ -190,7 +188,7 @@ def _add_limit(
     structure: Structure,
     index: int,
     limit: Constraint,
-    motion: SolutionData,
+    motion: Solution,
     settings: ArcSettings,
 ) -> None:
     """Impose one path limit on all arcs."""
@@ -254,7 +252,7 @@ def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation
 
 
 def _handovers(
-    arcs: ProblemData, structure: Structure, motion: SolutionData, index: int
+    arcs: ProblemData, structure: Structure, motion: Solution, index: int
 ) -> Iterator[tuple[list[Saturation], ArcNodes]]:
     """Limits that take over from another one at the end of an arc, where they are at their bound already.
 
@@ -311,7 +309,7 @@ def _equal(problem: ProblemData, term: Any, values: dict[int, float], over: ArcN
     problem.subject_to(term, lower, upper, over=over, name=name)
 
 
-def _along(motion: SolutionData, structure: Structure):
+def _along(motion: Solution, structure: Structure):
     """q of a motion as a function of progress in [0, 1], each arc of the structure taking an equal part."""
     times = np.array(structure.times) * (motion.duration / structure.times[-1])
 

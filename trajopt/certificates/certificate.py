@@ -50,15 +50,16 @@ from trajopt.checks.violations import (
 from trajopt.display.facts import small_plots
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import looser_tolerances
-from trajopt.solution.solution import PhasesSolutionData, SolutionData, mesh_of, other_nodes
+from trajopt.solution.solution import Solution, mesh_of, other_nodes
 from trajopt.transcription.link_constraints import linked_problems
 
 AT_BOUND = BETWEEN  # of a limit's range: a component that is as near to a bound between nodes is saturated
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
 
 
-def certificate_contradictions(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
+def certificate_contradictions(record: CertificateRecord, motion: Solution) -> Iterator[str]:
     """Every difference between a certificate and its motion, in words.
 
     Raises TrajoptError where the problem of the motion is not known.
@@ -76,7 +77,7 @@ def certificate_contradictions(record: CertificateRecord, motion: SolutionData) 
     yield from _structure(record, motion)
 
 
-def _structure(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
+def _structure(record: CertificateRecord, motion: Solution) -> Iterator[str]:
     """Switch times that are not the arcs', and components that are not at the bound they should be at."""
     structure, limits = record.structure, motion.problem.path_limits()
     if structure is None:
@@ -176,7 +177,7 @@ class Certificate(CertificateRecord):
         except TrajoptError as error:
             return (), f"the constraints of the problem cannot be checked: {error}"
 
-    def contradictions(self, motion: SolutionData) -> Iterator[str]:
+    def contradictions(self, motion: Solution) -> Iterator[str]:
         """Every difference between what the certificate reports and a motion, in words."""
         found = tuple(certificate_contradictions(self, motion))
         yield from found
@@ -240,7 +241,7 @@ class Certificate(CertificateRecord):
             return None
         return simulate(self.motion, without_residual=True)
 
-    def arc_problem(self, motion: SolutionData) -> ProblemData | None:
+    def arc_problem(self, motion: Solution) -> ProblemData | None:
         """The problem on the arcs of the structure that a motion solves; None without a structure."""
         if self.structure is None or self.settings is None:
             return None
@@ -249,7 +250,7 @@ class Certificate(CertificateRecord):
             motion.problem, self._arcs_of(self.structure, motion), motion, degree, self.settings
         )
 
-    def multipliers_asked(self, motion: SolutionData, named: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    def multipliers_asked(self, motion: Solution, named: Mapping[str, NDArray]) -> dict[str, NDArray]:
         """Multipliers by constraint of the problem that a motion solves, as those of the one asked."""
         arcs = self.arc_problem(motion)
         if arcs is None or self.structure is None:
@@ -257,7 +258,7 @@ class Certificate(CertificateRecord):
         return multipliers_read_back(named, arcs, motion.problem, self._arcs_of(self.structure, motion))
 
     @staticmethod
-    def _arcs_of(structure: Structure, motion: SolutionData) -> Structure:
+    def _arcs_of(structure: Structure, motion: Solution) -> Structure:
         """The structure on the arcs of a motion, some of which may have been cut."""
         return structure.on(motion.curve.starts)
 
@@ -496,7 +497,7 @@ def row(line: Line) -> str:
 NAMES = {key: name for name, key in KEYS.items()}
 
 
-def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) -> SolutionData:
+def restored(file: ArrayFile, saved: Mapping[str, Any], motion: Solution) -> Solution:
     """The motion with the certificate that its file holds; SolutionFileError for one that is none."""
     named = {NAMES.get(key, key): value for key, value in saved.items()}
     if isinstance(settings := named.get("settings"), Mapping):
@@ -512,7 +513,7 @@ def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) ->
     return replace(motion, certificate=Certificate(**vars(kept), motion=motion, stored=True))
 
 
-def certificate_of_phases(solution: PhasesSolutionData) -> Certificate | None:
+def certificate_of_phases(solution: PhasesSolution) -> Certificate | None:
     """The certificate of a solution of phases; None where nothing was certified."""
     certification, phases, parts = solution.certification, solution.known_phases, solution.phases
     if certification is None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 
 
 class Saturation(NamedTuple):
@@ -245,7 +245,7 @@ class Signs:
 
 
 def sign_check(
-    motion: SolutionData,
+    motion: Solution,
     structure: Structure,
     contradictions: tuple[Contradiction, ...],
     regular: bool,
@@ -272,7 +272,7 @@ def sign_check(
     return Signs(checked, unchecked, worst.impulse, where, free)
 
 
-def component_label(motion: SolutionData, saturation: Saturation) -> str:
+def component_label(motion: Solution, saturation: Saturation) -> str:
     """The saturated quantity and its joint, such as `tau of elbow`."""
     limit = motion.problem.path_limits()[saturation.limit]
     labels = motion.problem.component_names(limit.term.quantity, limit.lower.size)

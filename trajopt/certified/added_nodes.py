@@ -34,16 +34,15 @@ from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes, limit_peaks
 from trajopt.solution.answers import costs_at, program_of
 from trajopt.solution.journal import Attempt, Journal
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import Certification
-from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped
 from trajopt.solvers.solver import Run, StartKind, Status
 from trajopt.splines.node_sets import END, START
 
 
-def time_scaled(
-    solution: SolutionData, tolerance: float, settings: SearchSettings = DEFAULT
-) -> SolutionData | None:
+def time_scaled(solution: Solution, tolerance: float, settings: SearchSettings = DEFAULT) -> Solution | None:
     """The slower motion, no violation of it above `tolerance`; None where time scaling does not help.
 
     Only between two states of rest, on one arc of free duration, for problems that minimize the duration too.
@@ -67,7 +66,7 @@ def time_scaled(
     return None
 
 
-def may_be_scaled(solution: SolutionData, most: float) -> bool:
+def may_be_scaled(solution: Solution, most: float) -> bool:
     """True if the motion is one that may last longer by the part `most` of its duration."""
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
@@ -82,7 +81,7 @@ def may_be_scaled(solution: SolutionData, most: float) -> bool:
     return bool(at_rest and room and takes_time and timeless and bare and len(problem.trajectory.arcs) == 1)
 
 
-def _scaled(solution: SolutionData, factor: float) -> SolutionData:
+def _scaled(solution: Solution, factor: float) -> Solution:
     """q(t / factor), without the solver's own point, which belongs to the faster motion."""
     curve = replace(solution.curve, durations=solution.curve.durations * factor)
     nlp: Any = program_of(solution.problem)
@@ -187,11 +186,11 @@ class NodeRefinement:
             raise _NoFurtherNodes("adding nodes and tightening limits did not converge")
         return tighter, margins
 
-    def certified(self, solution: SolutionData, reason: str) -> SolutionData:
+    def certified(self, solution: Solution, reason: str) -> Solution:
         """The solution with its certificate, after time scaling where its limits do not hold otherwise."""
         return self._scaled(solution, self._certificate(solution, reason))
 
-    def _scaled(self, solution: SolutionData, certificate: Certificate) -> SolutionData:
+    def _scaled(self, solution: Solution, certificate: Certificate) -> Solution:
         if not certificate.holds and solution.converged:
             slower = time_scaled(solution, self.tol, self.settings)
             if slower is not None:
@@ -201,7 +200,7 @@ class NodeRefinement:
         return replace(solution, certificate=certificate)
 
     def _certificate(self, solution: Any, reason: str, margins: Margins | None = None) -> Any:
-        if isinstance(solution, PhasesSolutionData):
+        if isinstance(solution, PhasesSolution):
             certification = Certification(self.tol, self.equation_tol, 0, reason)
             return certificate_of_phases(replace(solution, certification=certification))
         limits = solution.problem.path_limits()
@@ -219,8 +218,8 @@ class NodeRefinement:
         return certificate.noting(gain=gain)
 
     def _within_tighter_limits(
-        self, solution: SolutionData, margins: Margins, journal: Journal
-    ) -> SolutionData | None:
+        self, solution: Solution, margins: Margins, journal: Journal
+    ) -> Solution | None:
         """Solve again with every limit tightened by a margin; None where that does not converge.
 
         Raises SolvesStopped where the time is over.
@@ -242,7 +241,7 @@ class NodeRefinement:
 
 
 def times_of_violations(
-    solution: SolutionData, certificate: Certificate, tol: float, settings: SearchSettings
+    solution: Solution, certificate: Certificate, tol: float, settings: SearchSettings
 ) -> list[float]:
     """Peaks of limits that are violated, of those over windows and arcs too; none where limits hold.
 

@@ -40,7 +40,7 @@ from trajopt.checks.violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.journal import INTERRUPTED, Attempt, Journal
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import bound_violation
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import FEASIBILITY, Run, StartKind
@@ -68,7 +68,7 @@ class HeldPoint:
     multiplier: float
 
 
-def gain_of_control_points(solution: SolutionData, parts: int = 1) -> Array:
+def gain_of_control_points(solution: Solution, parts: int = 1) -> Array:
     """Gain by limits on control points of one arc, in units of the objective, (spans, parts of a span)."""
     edges, curve = solution.curve.knot_times_of_arcs[0], solution.curve
     found = np.zeros((edges.size - 1, parts))
@@ -89,7 +89,7 @@ def gain_of_control_points(solution: SolutionData, parts: int = 1) -> Array:
     return found
 
 
-def _held_points(solution: SolutionData, nlp: NLP) -> Iterator[HeldPoint]:
+def _held_points(solution: Solution, nlp: NLP) -> Iterator[HeldPoint]:
     """Control points that have a multiplier: by bounds of unknowns, and by linear rows."""
     point, scaling, joints = solution.point, solution.scaling, list(solution.joint_names)
     assert point is not None and scaling is not None and point.row_multipliers is not None
@@ -118,7 +118,7 @@ def _significant(multipliers: Array) -> Array:
 
 
 def _held_unknown(
-    solution: SolutionData, limits: Iterable[Constraint], label: UnknownLabel, multiplier: float
+    solution: Solution, limits: Iterable[Constraint], label: UnknownLabel, multiplier: float
 ) -> Iterator[HeldPoint]:
     """The limit that bounds a control point of a position: its own, or one of the velocities beside it.
 
@@ -164,7 +164,7 @@ class RemainingGain:
         return self.parts.sum(axis=1)
 
 
-def remaining_gain(solution: SolutionData, settings: SearchSettings) -> RemainingGain:
+def remaining_gain(solution: Solution, settings: SearchSettings) -> RemainingGain:
     """The gain of a solution on one arc; limits of accelerations and terms count as those of torques do."""
     edges = solution.curve.knot_times_of_arcs[0]
     lengths, count = np.diff(edges), settings.samples_per_span
@@ -187,7 +187,7 @@ def remaining_gain(solution: SolutionData, settings: SearchSettings) -> Remainin
 
 
 def _density(
-    solution: SolutionData, limit: Constraint, multipliers: Array, times: Array, settings: SearchSettings
+    solution: Solution, limit: Constraint, multipliers: Array, times: Array, settings: SearchSettings
 ) -> Array:
     """Multipliers per second at times (spans, samples), (spans, samples, width)."""
     edges = solution.curve.knot_times_of_arcs[0]
@@ -212,7 +212,7 @@ def _from_neighbours(times: Array, middles: Array, mean: Array) -> Array:
     return mean[before, None] + share[:, :, None] * (mean[after] - mean[before])[:, None]
 
 
-def _held(solution: SolutionData, limit: Constraint, multipliers: Array, mean: Array) -> Array:
+def _held(solution: Solution, limit: Constraint, multipliers: Array, mean: Array) -> Array:
     """Mask of the limits active at all weighted nodes of a span, on one side, (spans, width).
 
     Active: the multiplier, relative to the mean of the span, is larger than the distance relative to the
@@ -319,14 +319,14 @@ class BracketSearch:
     effort : of all solves, as `SearchSettings.effort_of` counts it
     """
 
-    refined: SolutionData
+    refined: Solution
     journal: Journal
     regular: bool
     settings: SearchSettings
-    known: SolutionData | None = None
+    known: Solution | None = None
     meshes: list[Mesh] = field(default_factory=list, init=False)
     why_ended: str = field(default="", init=False)
-    newest: SolutionData = field(init=False)
+    newest: Solution = field(init=False)
     before: list[Mesh] = field(default_factory=list, init=False)  # that of `known`
     effort: float = field(default=0.0, init=False)
 
@@ -356,7 +356,7 @@ class BracketSearch:
                 raise SolvesStopped(reason) from None
         self.why_ended = reason
 
-    def _note(self, found: SolutionData) -> None:
+    def _note(self, found: Solution) -> None:
         """Note a mesh, with what is left to gain on it."""
         mesh = self._mesh(found, self.newest.objective)
         self.newest = found
@@ -364,7 +364,7 @@ class BracketSearch:
             self.refined = found
         self.meshes.append(mesh)
 
-    def _mesh(self, found: SolutionData, former: float) -> Mesh:
+    def _mesh(self, found: Solution, former: float) -> Mesh:
         """The mesh of a motion, with what is left to gain: at least what it gained on the one before."""
         s, gain = self.settings, remaining_gain(found, self.settings)
         gained = float(gain.by_span.sum()) + gain.by_oversteps
@@ -382,7 +382,7 @@ class BracketSearch:
             return f"{idle} finer meshes in a row hardly narrowed the bracket"
         return ""
 
-    def _finer(self) -> SolutionData:
+    def _finer(self) -> Solution:
         """The solution on the next mesh; _NoFurtherMesh where there is none, or it does not converge."""
         last, s = self.newest, self.settings
         enough = _NoFurtherMesh(f"{s.bracket_total} iterations on local meshes, the most allowed")
@@ -401,12 +401,12 @@ class BracketSearch:
         except TrajoptError as error:
             raise _NoFurtherMesh(str(error)) from error
 
-    def _effort_on(self, found: SolutionData, finer: Trajectory) -> float:
+    def _effort_on(self, found: Solution, finer: Trajectory) -> float:
         """About the effort of one iteration on another mesh, whose size grows with its control points."""
         growth = finer.arcs[0].basis.count / found.curve.bases[0].count
         return self.settings.effort(int(growth * (found.n_variables + found.n_constraints)))
 
-    def _solved(self, before: SolutionData, trajectory: Trajectory) -> SolutionData:
+    def _solved(self, before: Solution, trajectory: Trajectory) -> Solution:
         """The solution on a mesh, from the first start from which it converges."""
         status = ""
         for kind in STARTS:
@@ -419,7 +419,7 @@ class BracketSearch:
             status = found.status.value
         raise _NoFurtherMesh(f"a finer mesh did not converge ({status})")
 
-    def _next(self, found: SolutionData, known: Mesh) -> Trajectory:
+    def _next(self, found: Solution, known: Mesh) -> Trajectory:
         """The next mesh; raises _NoFurtherMesh where there is none."""
         trajectory, gain = found.problem.trajectory, known.gain
         spans = trajectory.arcs[0].basis.span_count
@@ -437,7 +437,7 @@ class BracketSearch:
             raise _NoFurtherMesh(f"{spans} spans, and at most {self.settings.bracket_spans} are allowed")
         return with_spans_halved(trajectory)  # shows that no more is gained
 
-    def bracket(self, certified: SolutionData) -> ObjectiveBracket | None:
+    def bracket(self, certified: Solution) -> ObjectiveBracket | None:
         """Bracket of the objective, from the narrowest estimate to a motion within limits; None if unknown.
 
         Limits hold to a tolerance: what the oversteps gain is added to the upper end.

@@ -29,8 +29,9 @@ from trajopt.checks.violations import equation_tolerance
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.solution.journal import INTERRUPTED, Attempt, Entry, Journal, Policy, driven, improved
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import NO_STRUCTURE, Certification
-from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.node_sets import PATH, ArcNodes, Instants, TimeWindow
@@ -99,7 +100,7 @@ class Certified:
 
     def _failed(self, answer: Any, failed: str) -> Any:
         """The answer with a certificate that does not hold, and its reason."""
-        if isinstance(answer, PhasesSolutionData):
+        if isinstance(answer, PhasesSolution):
             certification = Certification(self.tol, self.equation_tol, 0, failed=failed)
             return replace(answer, certification=certification)
         kept = {"motion": answer, "failed": failed, "equation_tolerance": self.equation_tol}
@@ -144,7 +145,7 @@ class Certified:
 
     def _bracketed(
         self,
-        finest: SolutionData,
+        finest: Solution,
         search: BracketSearch,
         by_nodes: NodeRefinement,
         budget: Journal,
@@ -175,7 +176,7 @@ class Certified:
 
 def _unsuited(solution: Answer) -> str:
     """Reason why no switching structure is searched for; empty otherwise."""
-    if not isinstance(solution, SolutionData):
+    if not isinstance(solution, Solution):
         return NO_STRUCTURE
     problem = solution.problem
     if not solution.problem.path_limits():

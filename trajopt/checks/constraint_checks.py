@@ -48,7 +48,7 @@ from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import SolutionData, confirmed_mesh_of
+from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.solvers.kkt import side_violations
 from trajopt.solvers.solver import FEASIBILITY
 from trajopt.splines.node_sets import END, PATH, Instants
@@ -78,7 +78,7 @@ class ConstraintChecks:
     scales : (width,), of equations, and of limits that zero says nothing of
     """
 
-    def __init__(self, solution: SolutionData) -> None:
+    def __init__(self, solution: Solution) -> None:
         self.solution, self.problem, self.curve = solution, solution.problem, solution.curve
         self.stated, self.leaves = _stated(self.problem), self.problem.spline_leaves
         self.nodes, terms_stated = node_samples(solution), [c.term for c in self.stated]
@@ -268,7 +268,7 @@ def _bounded(constraint: Constraint) -> list[int]:
     return np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper)).tolist()
 
 
-def end_checks(solution: SolutionData) -> Iterator[Line]:
+def end_checks(solution: Solution) -> Iterator[Line]:
     """Periodicities, then continuity at the borders of arcs, then durations."""
     if solution.problem.periodicities:
         yield from _periodicities(solution)
@@ -277,7 +277,7 @@ def end_checks(solution: SolutionData) -> Iterator[Line]:
     yield from _durations(solution)
 
 
-def _periodicities(solution: SolutionData) -> Iterator[Line]:
+def _periodicities(solution: Solution) -> Iterator[Line]:
     """term(T)_i - signs_i term(0)_order(i) - offset_i = 0."""
     problem, T = solution.problem, solution.duration
     scales = periodicity_scales(solution, node_samples(solution))
@@ -291,7 +291,7 @@ def _periodicities(solution: SolutionData) -> Iterator[Line]:
             yield _equation(periodicity.name, names[i], units[i], float(scale[i]), float(abs(gap[i])), T)
 
 
-def _continuity(solution: SolutionData) -> Iterator[Line]:
+def _continuity(solution: Solution) -> Iterator[Line]:
     """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
     curve, problem = solution.curve, solution.problem
     n, borders = problem.dynamics.n, len(curve.bases) - 1
@@ -313,7 +313,7 @@ def _continuity(solution: SolutionData) -> Iterator[Line]:
             )
 
 
-def _durations(solution: SolutionData) -> Iterator[Line]:
+def _durations(solution: Solution) -> Iterator[Line]:
     """Durations of arcs within their bounds; of the whole motion where one arc was cut into several."""
     arcs, durations = solution.problem.trajectory.arcs, np.asarray(solution.curve.durations)
     if len(arcs) == 1:
@@ -339,7 +339,7 @@ OF_MARGIN = 1e-3  # the same, of the margin with which a limit holds; of the tol
 
 
 def term_models(
-    solution: SolutionData, terms: list[Any], interval: Interval
+    solution: Solution, terms: list[Any], interval: Interval
 ) -> tuple[LeafPieces, Evaluation] | None:
     """The pieces of the motion, and what evaluates terms on pieces; None where they have no models.
 
@@ -361,7 +361,7 @@ def term_models(
     return pieces, partial(graph_models, graph)
 
 
-def with_suprema(solution: SolutionData, lines: Sequence[Line]) -> list[Line]:
+def with_suprema(solution: Solution, lines: Sequence[Line]) -> list[Line]:
     """The lines with least upper bounds of violations that samples find within the tolerance of their line.
 
     A bound at or below the tolerance proves that no violation exceeds it at any time; where the search meets
@@ -394,7 +394,7 @@ def with_suprema(solution: SolutionData, lines: Sequence[Line]) -> list[Line]:
     return known
 
 
-def outside_tables(solution: SolutionData) -> list[str]:
+def outside_tables(solution: Solution) -> list[str]:
     """One sentence for every table or data that costs and constraints read beyond its ends, by how much.
 
     They are read at the nodes. Less than a millionth of the range, by which bounds may be exceeded, does not

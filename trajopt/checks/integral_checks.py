@@ -27,7 +27,7 @@ from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.constraints.slacks import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import SolutionData, confirmed_mesh_of
+from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
 
 
-def size_of_parts(solution: SolutionData) -> float:
+def size_of_parts(solution: Solution) -> float:
     """The sum over all costs of |weight| times the integral, or the value at an end, of
 
         sum_j |dc/dz_j| |z_j| + 1/2 sum_ij |z_i| |d2c / dz_i dz_j| |z_j|
@@ -54,7 +54,7 @@ def size_of_parts(solution: SolutionData) -> float:
     return _size_of_costs(solution, _within_range)
 
 
-def size_of_rounding(solution: SolutionData, with_slacks: bool = False) -> float:
+def size_of_rounding(solution: Solution, with_slacks: bool = False) -> float:
     """The same of z_j that are what solvers leave of curves: the cost of a body that rests away from zero.
 
     They leave 1e-12 of the control points P, and of the l-th derivative of a curve of degree d therefore
@@ -122,7 +122,7 @@ def _largest(curve: Curve, order: int, least: Array) -> Array:
     return np.concatenate(found)
 
 
-def _size_of_costs(solution: SolutionData, size: Callable[[str, Array], Array]) -> float:
+def _size_of_costs(solution: Solution, size: Callable[[str, Array], Array]) -> float:
     """The sum of `size_of_parts` for given sizes of leaves."""
     costs, nodes, dense = solution.problem.costs, node_samples(solution), dense_samples(solution)
     total = 0.0
@@ -134,7 +134,7 @@ def _size_of_costs(solution: SolutionData, size: Callable[[str, Array], Array]) 
     return total if np.isfinite(total) else 0.0
 
 
-def _sizes(solution: SolutionData, term: Term, times: Array, size: Callable[[str, Array], Array]) -> Array:
+def _sizes(solution: Solution, term: Term, times: Array, size: Callable[[str, Array], Array]) -> Array:
     """The sum above of one term at times (K,), all components together, (K,)."""
     graph = graph_of(solution.problem, [term])
     if not graph.has_curvature:
@@ -225,7 +225,7 @@ class IntegralRange:
 
 
 def enclosed_range(
-    solution: SolutionData, term: Term, over: NodeSet, least: Array, accuracy: float, together: bool = False
+    solution: Solution, term: Term, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
     """Ranges that are proved by Taylor models, infinite where the term has none.
 
@@ -250,7 +250,7 @@ def enclosed_range(
 
 
 def sampled_range(
-    solution: SolutionData, term: Term, over: NodeSet, least: Array, accuracy: float, together: bool = False
+    solution: Solution, term: Term, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
     """Ranges by adaptive quadrature, whose errors are estimates; arguments as of `enclosed_range`."""
     interval = _whole_interval(over, solution.curve)
@@ -319,7 +319,7 @@ def _whole_interval(over: NodeSet, curve: Curve) -> Interval:
     return Interval(first, last)
 
 
-def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = True) -> Iterator[Line]:
+def integral_checks(solution: Solution, accuracy: float, enclose: bool = True) -> Iterator[Line]:
     """Bounded integrals of terms without smoothing, as the motion gives them.
 
     At nodes they are by the program's own quadrature, where its nodes are known.
@@ -350,7 +350,7 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
 
 
 def _measured(
-    solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool
+    solution: Solution, bounded: IntegralConstraint, accuracy: float, enclose: bool
 ) -> Iterator[Line]:
     """Violation of the bounds of an integral without smoothing, for every component.
 
@@ -420,7 +420,7 @@ class CostCheck:
         return (abs(self.integral - self.value) + self.error) / self.total
 
 
-def cost_results(solution: SolutionData, enclose: bool = True) -> dict[str, Line]:
+def cost_results(solution: Solution, enclose: bool = True) -> dict[str, Line]:
     """Results by name: the difference of costs to their integral, or value at an end, without smoothing.
 
     Costs of one name are added. The scale of a difference is the integral of the absolute value of the sum of
@@ -439,7 +439,7 @@ def cost_results(solution: SolutionData, enclose: bool = True) -> dict[str, Line
 
 
 def _difference(
-    solution: SolutionData, costs: list[Cost], reported: float, least: float, accuracy: float, enclose: bool
+    solution: Solution, costs: list[Cost], reported: float, least: float, accuracy: float, enclose: bool
 ) -> Line:
     """The difference of some costs together to the value that a solution reports."""
     size = float(np.nansum(np.abs(list(solution.cost_terms.values()))))  # below `least` of zero costs
@@ -459,7 +459,7 @@ def _difference(
     return found
 
 
-def cost_checks(solution: SolutionData, of_equations: float = 0.0) -> list[CostCheck]:
+def cost_checks(solution: Solution, of_equations: float = 0.0) -> list[CostCheck]:
     """One entry per name of a cost, without enclosures.
 
     of_equations : what missed equations change of the objective, which is compared with the total, too
@@ -483,7 +483,7 @@ def cost_checks(solution: SolutionData, of_equations: float = 0.0) -> list[CostC
     return [replace(check, total=max(total, zero), zero=zero) for check in found]
 
 
-def _by_nodes(solution: SolutionData) -> dict[str, float]:
+def _by_nodes(solution: Solution) -> dict[str, float]:
     """The costs of every name by the quadrature over the solution's nodes; NaN where these are not known."""
     costs, trajectory = solution.problem.costs, confirmed_mesh_of(solution)
     found = dict.fromkeys(_by_name(solution), np.nan if trajectory is None else 0.0)
@@ -498,7 +498,7 @@ def _by_nodes(solution: SolutionData) -> dict[str, float]:
     return found
 
 
-def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
+def _zero(solution: Solution, found: Sequence[CostCheck]) -> float:
     """`CostCheck.zero`, which is needed only where something is wrong by the costs' own sizes."""
     parts = size_of_parts(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
@@ -513,7 +513,7 @@ def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
     return left / BETWEEN if at_nodes <= left else 0.0
 
 
-def _by_name(solution: SolutionData) -> dict[str, list[Cost]]:
+def _by_name(solution: Solution) -> dict[str, list[Cost]]:
     """The costs of every name, which are added."""
     named: dict[str, list[Cost]] = {}
     for cost in solution.problem.costs:
@@ -522,7 +522,7 @@ def _by_name(solution: SolutionData) -> dict[str, list[Cost]]:
 
 
 def _summed(
-    solution: SolutionData, costs: Sequence[Cost], least: float, accuracy: float, range_of: RangeOf
+    solution: Solution, costs: Sequence[Cost], least: float, accuracy: float, range_of: RangeOf
 ) -> IntegralRange:
     """The range of some costs together: integrals of terms without smoothing, and values at an end."""
     found = IntegralRange(np.zeros(1), np.zeros(1), np.zeros(1))

@@ -39,7 +39,7 @@ from trajopt.checks.peaks_between_nodes import limits_over
 from trajopt.problem.phases import Asked
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.state_equations import EQUATIONS, StateEquations
-from trajopt.solution.solution import SolutionData, confirmed_mesh_of
+from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.solvers.kkt import bound_violation
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
@@ -53,7 +53,7 @@ SIGNIFICANT_DENSITY = 1e-5  # of the largest: below it a multiplier is one that 
 
 
 def gains_of_limits(
-    solution: SolutionData, samples: int = SAMPLES_PER_SPAN, significant: float = SIGNIFICANT_DENSITY
+    solution: Solution, samples: int = SAMPLES_PER_SPAN, significant: float = SIGNIFICANT_DENSITY
 ) -> list[NDArray[np.float64]]:
     """Gain in units of the objective, (spans,) for every arc; zeros where there are no path limits.
 
@@ -65,7 +65,7 @@ def gains_of_limits(
     ]
 
 
-def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, significant: float) -> NDArray:
+def _gain_by_span(solution: Solution, edges: NDArray, samples: int, significant: float) -> NDArray:
     """Gain of every span between neighbouring edges in seconds, (spans,).
 
     A violated limit counts in addition, its violation relative to its range times the objective's share of
@@ -110,7 +110,7 @@ def _density(multipliers: NDArray, times: NDArray, edges: NDArray, significant: 
     return np.where(np.abs(density) > significant * max(np.abs(density).max(), NOT_ZERO), density, 0.0)
 
 
-def costate(solution: SolutionData, state: str) -> Curve:
+def costate(solution: Solution, state: str) -> Curve:
     """See `Solution.costate`."""
     dynamics = solution.problem.dynamics
     if not isinstance(dynamics, StateEquations) or dynamics.rates is None:

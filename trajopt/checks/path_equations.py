@@ -46,7 +46,7 @@ from trajopt.graph.quantities import PARAMETER, TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import SolutionData, confirmed_mesh_of
+from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.solvers.solver import FEASIBILITY, ROUNDING
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.node_sets import MotionSamples
@@ -90,7 +90,7 @@ def inputs_of(problem: ProblemData, term: Term) -> list[str]:
     return sorted({name for block in blocks for name in block.inputs} - made)
 
 
-def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> dict[str, Array]:
+def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[str, Array]:
     """sum_j |dy/dz_j| |z_j| of every term y at times (K,), (K, width); z are all leaves but t.
 
     Zero where it is not finite. A position counts by no more than its range over the times, so that a joint
@@ -210,7 +210,7 @@ def cost_of_equations(equations: Sequence[EquationResidual]) -> float | None:
     return float(np.sum(known)) if known else None
 
 
-def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]:
+def costs_of_residuals(solution: Solution) -> dict[Constraint, Array | None]:
     """The cost of r to first order, in every span, (spans, width), of every equation.
 
     None where multipliers are not known.
@@ -246,7 +246,7 @@ def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]
     return found
 
 
-def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
+def quadrature(solution: Solution) -> tuple[Array, Array, Array]:
     """Times, weights in seconds and the number of the span, of Gauss points in every span."""
     knots = solution.knot_times
     points, weights = gauss(GAUSS_POINTS)
@@ -259,7 +259,7 @@ def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
     )
 
 
-def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution: SolutionData) -> Array:
+def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution: Solution) -> Array:
     """The polynomial through the values at the nodes of each span, at times (K,), (K, width).
 
     Nodes, times and their spans rise.
@@ -286,7 +286,7 @@ def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution
 
 
 def interval_errors(
-    solution: SolutionData, constraint: Constraint, scale: Array, times: Array, values: Array
+    solution: Solution, constraint: Constraint, scale: Array, times: Array, values: Array
 ) -> Array:
     """The relative errors above of every interval between knots, (intervals, width).
 

@@ -19,7 +19,7 @@ from scipy.interpolate import BSpline
 from trajopt.base.arrays import Array
 from trajopt.checks.line import Interval, Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import side_violations
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
@@ -89,7 +89,7 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
     return Interval(float(first), float(last))
 
 
-def intervals_of(solution: SolutionData, constraints: Iterable[Constraint]) -> dict[Constraint, Interval]:
+def intervals_of(solution: Solution, constraints: Iterable[Constraint]) -> dict[Constraint, Interval]:
     """The constraints that are meant for all times of an interval of the motion, and that interval."""
     found = {}
     for constraint in constraints:
@@ -102,7 +102,7 @@ def intervals_of(solution: SolutionData, constraints: Iterable[Constraint]) -> d
     return found
 
 
-def has_place(solution: SolutionData, constraint: Constraint) -> bool:
+def has_place(solution: Solution, constraint: Constraint) -> bool:
     """True if the arcs that a constraint names are arcs of the motion."""
     named = isinstance(constraint.over, ArcNodes | TimeWindow) or constraint.over.is_difference
     return not named or len(solution.problem.trajectory.arcs) == len(solution.curve.bases)
@@ -120,7 +120,7 @@ def single_times(over: NodeSet, curve: Curve) -> Array:
     return np.clip(times, 0.0, curve.duration) - side * jumps
 
 
-def sample_times(solution: SolutionData, density: Density, interval: Interval | None = None) -> Array:
+def sample_times(solution: Solution, density: Density, interval: Interval | None = None) -> Array:
     """Times (K,) in an interval, the whole motion by default: nodes, times between, both sides of knots."""
     curve, nodes = solution.curve, np.unique(solution.node_times)
     T, side = curve.duration, BORDER_SIDE * curve.duration
@@ -141,12 +141,12 @@ def sample_times(solution: SolutionData, density: Density, interval: Interval | 
     return times
 
 
-def dense_samples(solution: SolutionData, density: Density = CHECK_DENSITY) -> MotionSamples:
+def dense_samples(solution: Solution, density: Density = CHECK_DENSITY) -> MotionSamples:
     """The times of a density over the whole motion."""
     return MotionSamples.at(solution.curve, sample_times(solution, density))
 
 
-def node_samples(solution: SolutionData) -> MotionSamples:
+def node_samples(solution: Solution) -> MotionSamples:
     """The nodes alone; of two at one time, each lies on its side of the breakpoint that they share."""
     curve, times, side = solution.curve, solution.node_times, BORDER_SIDE * solution.duration
     # Each border is the last node of one arc and the first of the next.
@@ -275,7 +275,7 @@ class Peaks:
 
 
 def search(
-    solution: SolutionData,
+    solution: Solution,
     constraints: Sequence[Constraint],
     density: Density,
     above: float = np.inf,
@@ -305,7 +305,7 @@ def search(
     return found
 
 
-def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
+def _narrow_together(solution: Solution, some: Sequence[Peaks]) -> None:
     """Narrow the brackets of the peaks of constraints of one term."""
     term, width = some[0].constraint.term, some[0].constraint.lower.size
     each = [(p.side, p._low, p._high, p.times, p.values) for p in some]
@@ -332,7 +332,7 @@ def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
         first = own.stop
 
 
-def _bounds_of_sides(solution: SolutionData, peaks: Peaks, times: Array) -> Array:
+def _bounds_of_sides(solution: Solution, peaks: Peaks, times: Array) -> Array:
     """(peaks, k) or (peaks, 1), the bound of the side of each peak at its times (peaks, k)."""
     limits = limits_over(peaks.constraint, solution.curve, times)
     if limits.ndim == 2:
@@ -341,7 +341,7 @@ def _bounds_of_sides(solution: SolutionData, peaks: Peaks, times: Array) -> Arra
     return limits[upper, np.arange(upper.size), :, component]
 
 
-def _of_components(solution: SolutionData, term: Term, times: Array, component: Array) -> Array:
+def _of_components(solution: Solution, term: Term, times: Array, component: Array) -> Array:
     """(peaks, k), the component of a term that each peak names, at its times (peaks, k)."""
     found = []
     for first in range(0, len(times), TOGETHER):

@@ -52,7 +52,7 @@ from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.node_sets import PATH, MotionSamples
 from trajopt.terms import term as terms
@@ -81,7 +81,7 @@ class TorqueRows:
     holds: Array
 
 
-def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples) -> TorqueRows:
+def torque_rows(solution: Solution, equations: Sequence[Constraint], here: MotionSamples) -> TorqueRows:
     """Residuals and derivatives of these equations at the given times."""
     problem, n, count = solution.problem, solution.problem.dynamics.n, here.times.size
     needed = sorted({name for c in equations for name in inputs_of(problem, c.term)})
@@ -99,7 +99,7 @@ def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: M
     return TorqueRows(tuple(owners), r, C, where)
 
 
-def torque_residual(solution: SolutionData, equations: Sequence[Constraint], times: Array) -> Array:
+def torque_residual(solution: Solution, equations: Sequence[Constraint], times: Array) -> Array:
     """The least torques (K, n) without which all these equations hold at times (K,): C^+ r."""
     rows = torque_rows(solution, equations, MotionSamples.at(solution.curve, times))
     C, r = rows.by_torque * rows.holds[:, :, None], rows.residual * rows.holds
@@ -137,7 +137,7 @@ class ResidualForces:
     inertia: Array
 
 
-def residual_forces(solution: SolutionData, here: MotionSamples) -> list[ResidualForces]:
+def residual_forces(solution: Solution, here: MotionSamples) -> list[ResidualForces]:
     """One entry for every set of torque equations that hold together at some of the times.
 
     Times at which something is no finite number are left out, and sets of equations in whose directions the
@@ -158,7 +158,7 @@ def residual_forces(solution: SolutionData, here: MotionSamples) -> list[Residua
 
 
 def static_parts(
-    solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples
+    solution: Solution, equations: Sequence[Constraint], here: MotionSamples
 ) -> dict[tuple[Constraint, int], float]:
     """sum_j |dr/dtau_j| (|static force| + |loads|)_j of torque equations, the largest at the given times.
 
@@ -186,7 +186,7 @@ class _Forces:
     inertial: Array
 
     @staticmethod
-    def at(solution: SolutionData, times: Array) -> _Forces:
+    def at(solution: Solution, times: Array) -> _Forces:
         problem = solution.as_built
         leaves = leaf_widths(problem)
         graph = Graph(leaves, dynamics_blocks(problem, ["tau"], leaves).values())
@@ -261,7 +261,7 @@ def _times(C: Array, vectors: Array) -> Array:
 
 
 def equation_scales(
-    solution: SolutionData,
+    solution: Solution,
     equations: Sequence[Constraint],
     here: MotionSamples,
     forces: Sequence[ResidualForces] | None = None,
@@ -303,7 +303,7 @@ def equation_scales(
     return scales
 
 
-def periodicity_scales(solution: SolutionData, here: MotionSamples) -> dict[str, Array]:
+def periodicity_scales(solution: Solution, here: MotionSamples) -> dict[str, Array]:
     """The scale (width,) of every periodicity by its quantity: its largest sum of parts at these times."""
     distinct = {p.term.quantity: p.term for p in solution.problem.periodicities}
     sums = part_sums(solution, list(distinct.values()), here.times)
@@ -350,7 +350,7 @@ class StandingFeet:
         )
 
 
-def standing_feet(solution: SolutionData) -> StandingFeet | None:
+def standing_feet(solution: Solution) -> StandingFeet | None:
     """Slip and work of all contacts that stand; None where none does."""
     problem = solution.problem
     contacts = [each for each in getattr(problem, "contacts", {}).values() if each.arcs]
@@ -376,14 +376,12 @@ def stances_of(foot: Contact) -> Iterator[list[int]]:
     yield stance
 
 
-def _inside(solution: SolutionData, times: Array, arc: int) -> Array:
+def _inside(solution: Solution, times: Array, arc: int) -> Array:
     first, last = solution.curve.starts[arc : arc + 2]
     return times[(times > first) & (times < last)]
 
 
-def _moved(
-    solution: SolutionData, foot: Contact, arcs: list[int], times: Array
-) -> tuple[float, float, Contact]:
+def _moved(solution: Solution, foot: Contact, arcs: list[int], times: Array) -> tuple[float, float, Contact]:
     """The largest distance of a point from where the stance began, its time, and the foot."""
     arc, t = arcs[0], np.concatenate([_inside(solution, times, arc) for arc in arcs])
     term = ExpressionTerm(partial(foot.footing, arc=arc), f"{foot.frame} stands from arc {arc}")
@@ -394,7 +392,7 @@ def _moved(
     return float(distance[at]), float(t[at]), foot
 
 
-def _work(solution: SolutionData, foot: Contact, arcs: list[int], times: Array) -> float:
+def _work(solution: Solution, foot: Contact, arcs: list[int], times: Array) -> float:
     """J that friction gives during a stance, what it takes not counted."""
     work = 0.0
     for arc in arcs:
@@ -450,7 +448,7 @@ class BaseBalance:
         )
 
 
-def base_balance(solution: SolutionData) -> BaseBalance | None:
+def base_balance(solution: Solution) -> BaseBalance | None:
     """The balance of a robot with contacts, no motor of whose base works; None of any other motion."""
     problem, dynamics = solution.problem, cast("Any", solution.problem.dynamics)
     contacts = getattr(problem, "contacts", {})

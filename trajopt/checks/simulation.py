@@ -39,7 +39,7 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
-    from trajopt.solution.solution import SolutionData
+    from trajopt.solution.solution import Solution
 
 GAP_PART = 1e-2  # of a gap: a change that is smaller does not matter either
 MOST_STEPS = 64  # per span
@@ -69,7 +69,7 @@ class Simulation:
         return bool(np.isfinite(self.end_to_end)) and self.growth <= USEFUL_GROWTH
 
 
-def simulate(solution: SolutionData, without_residual: bool = False) -> Simulation | None:
+def simulate(solution: Solution, without_residual: bool = False) -> Simulation | None:
     """Both gaps; None where the dynamics offers no forward dynamics, or none under the problem's loads.
 
     without_residual : integrate the torques without those by which equations between the nodes are missed, a
@@ -105,7 +105,7 @@ def simulate(solution: SolutionData, without_residual: bool = False) -> Simulati
 class _Integration(ABC):
     """Integration of one solution, span by span or all spans at once; states are (m, spans, n)."""
 
-    def __init__(self, solution: SolutionData) -> None:
+    def __init__(self, solution: Solution) -> None:
         knots = solution.knot_times
         self.solution = solution
         self.starts, self.lengths = knots[:-1], np.diff(knots)
@@ -246,7 +246,7 @@ def _by_span(states: Array) -> Array:
 class _RobotIntegration(_Integration):
     """States (2, spans, n) are q and v, driven by the solution's torques and loads."""
 
-    def __init__(self, solution: SolutionData, without_residual: bool) -> None:
+    def __init__(self, solution: Solution, without_residual: bool) -> None:
         self.dynamics: Any = solution.as_built.dynamics
         self.removed = torque_equations(solution.problem) if without_residual else []
         super().__init__(solution)
@@ -278,7 +278,7 @@ class _RobotIntegration(_Integration):
         return np.array([v, a])
 
 
-def _leaves_at(solution: SolutionData, needed: set[str], times: Array) -> Values:
+def _leaves_at(solution: Solution, needed: set[str], times: Array) -> Values:
     """The leaves of equations at times, each (*times.shape, width)."""
     leaves = solution.leaves(times.ravel(), needed) if needed else {}
     return {name: leaves[name].reshape(*times.shape, -1) for name in sorted(needed)}
@@ -297,7 +297,7 @@ def _has_states(problem: ProblemData) -> bool:
 class _AugmentedIntegration(_Integration):
     """States (1, spans, 2 n + m) are q, v and the further states of a robot, driven by the controls."""
 
-    def __init__(self, solution: SolutionData) -> None:
+    def __init__(self, solution: Solution) -> None:
         self.dynamics: Any = solution.as_built.dynamics
         several = [term for term in (self.dynamics.torque_term, self.dynamics.rate_term) if term is not None]
         self.graphs = {term.quantity: graph_of(solution.as_built, [term]) for term in several}
@@ -375,7 +375,7 @@ class RobotRates:
 class _SystemIntegration(_Integration):
     """States (1, spans, n) of x' = f, driven by the solution's controls."""
 
-    def __init__(self, solution: SolutionData) -> None:
+    def __init__(self, solution: Solution) -> None:
         self.rates = SystemRates(solution.as_built)
         super().__init__(solution)
 

@@ -38,7 +38,7 @@ from trajopt.checks.peaks_between_nodes import (
 from trajopt.checks.residual_forces import UNIT, residual_forces
 from trajopt.problem.costs_and_constraints import Constraint, Parameter
 from trajopt.problem.phases import Link, PhaseInstant, Phases, TermLink, place
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import bound_violation
 from trajopt.solvers.solver import ROUNDING
 from trajopt.terms import term as terms
@@ -49,7 +49,7 @@ MOST_JOINTS = 8
 
 
 def violations(
-    solution: SolutionData, accuracy: float | None = None, of_limits: float | None = None
+    solution: Solution, accuracy: float | None = None, of_limits: float | None = None
 ) -> list[Line]:
     """One line per bounded component of every constraint, in the order in which they were made.
 
@@ -88,7 +88,7 @@ def _reported(line: Line) -> Line:
     return replace(line, place=None)
 
 
-def _with_rates_integrated(solution: SolutionData, lines: Sequence[Line], accuracy: float) -> list[Line]:
+def _with_rates_integrated(solution: Solution, lines: Sequence[Line], accuracy: float) -> list[Line]:
     """The lines; residuals of rates that exceed an accuracy at single times by what they change of states."""
     known = list(lines)
     missed: dict[Constraint, dict[int, int]] = {}  # numbers of lines by component
@@ -107,7 +107,7 @@ def _with_rates_integrated(solution: SolutionData, lines: Sequence[Line], accura
     return known
 
 
-def _forces_together(solution: SolutionData) -> Iterator[Line]:
+def _forces_together(solution: Solution) -> Iterator[Line]:
     """The residuals of torque equations that hold together, as one force; at nodes each speaks for itself."""
     dense = dense_samples(solution)
     largest = {entry.owners: entry.largest for entry in residual_forces(solution, node_samples(solution))}
@@ -124,7 +124,7 @@ def _forces_together(solution: SolutionData) -> Iterator[Line]:
 OF_ALL = " of all phases"  # behind the name of what several phases share
 
 
-def link_violations(motions: Sequence[SolutionData], phases: Phases) -> Iterator[Line]:
+def link_violations(motions: Sequence[Solution], phases: Phases) -> Iterator[Line]:
     """Every component of every link, from the motions of the phases alone; those that are met are zero."""
     for link in phases.links:
         equal = np.ones(1, dtype=bool)
@@ -149,14 +149,14 @@ def _components(
         yield Line(name, component, "", lower, 0.0, (scale, scale), sides, None, "evaluated", size=scale)
 
 
-def disagreements(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[Line]:
+def disagreements(motions: Sequence[Solution], linked: LinkedProblems) -> Iterator[Line]:
     """Differences between phases in shared parameters and in copies of quantities."""
     for name, having in linked.shared.items():
         values = np.array([motions[k].parameters[name] for k in having])
         yield from _components(f"{name}{OF_ALL}", np.ptp(values, axis=0), np.abs(values).max(axis=0))
 
 
-def beyond_bounds(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[Line]:
+def beyond_bounds(motions: Sequence[Solution], linked: LinkedProblems) -> Iterator[Line]:
     """Violations of the bounds of shared parameters, in the phase where they are largest."""
     for name, having in linked.shared.items():
         bounded = [k for k in having if _is_bounded(linked.problems[k].parameters[name])]
@@ -175,7 +175,7 @@ def _is_bounded(parameter: Parameter) -> bool:
     return bool(np.isfinite(parameter.lower).any() or np.isfinite(parameter.upper).any())
 
 
-def _of_term(motions: Sequence[SolutionData], phases: Phases, link: TermLink) -> tuple[Array, Array]:
+def _of_term(motions: Sequence[Solution], phases: Phases, link: TermLink) -> tuple[Array, Array]:
     """The gap between the two instants, and the largest size of the term in either phase."""
     values, sizes = [], []
     for instant in link.instants:
@@ -185,7 +185,7 @@ def _of_term(motions: Sequence[SolutionData], phases: Phases, link: TermLink) ->
     return np.abs(values[0] - values[1]), np.maximum(*sizes)
 
 
-def _of_link(motions: Sequence[SolutionData], phases: Phases, link: Link) -> tuple[Array, Array]:
+def _of_link(motions: Sequence[Solution], phases: Phases, link: Link) -> tuple[Array, Array]:
     """The violation of the bounds, and the size of the function's terms or of its bounds."""
     function = link.function
     values, sizes = {}, {}
@@ -202,7 +202,7 @@ def _of_link(motions: Sequence[SolutionData], phases: Phases, link: Link) -> tup
     return miss, np.maximum(size, bounds.max(axis=0))
 
 
-def _time(solution: SolutionData, instant: PhaseInstant) -> Array:
+def _time(solution: Solution, instant: PhaseInstant) -> Array:
     """Seconds; the end of an arc is looked at from its own side."""
     return np.array(interval_of(instant.over, solution.curve).first)
 
@@ -211,7 +211,7 @@ THINNED = 8  # where bounds are tried first: where one is found, samples only sa
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"
 
 
-def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -> tuple[Line, ...]:
+def certificate_lines(solution: Solution, tol: float, equation_tol: float) -> tuple[Line, ...]:
     """One line per bounded component of every constraint, and one per cost.
 
     tol : tolerance of limits in their unit, but at most a hundredth of their range
@@ -249,7 +249,7 @@ def equation_tolerance(given: float | None, tol: float) -> float:
     return given or min(tol, BETWEEN)
 
 
-def _of_constraints(solution: SolutionData, tol: float, equation_tol: float) -> list[Line]:
+def _of_constraints(solution: Solution, tol: float, equation_tol: float) -> list[Line]:
     """The lines of all constraints: bounds are tried on few samples first, all others are searched again."""
     checks = ConstraintChecks(solution)
 
@@ -276,7 +276,7 @@ def _of_integral(line: Line) -> float:
     return (AT_TIMES if line.evidence == "evaluated" else BETWEEN) * line.least_scale
 
 
-def largest_violations(solution: SolutionData) -> tuple[Line, ...]:
+def largest_violations(solution: Solution) -> tuple[Line, ...]:
     """One entry per component of every path limit, in their order; -inf of those without bounds.
 
     Every interval between nodes is sampled, every local maximum of the samples is bracketed by its
@@ -288,7 +288,7 @@ def largest_violations(solution: SolutionData) -> tuple[Line, ...]:
     return tuple(result for peaks in found for result in _of_components(solution, peaks))
 
 
-def _of_components(solution: SolutionData, peaks: Peaks) -> Iterator[Line]:
+def _of_components(solution: Solution, peaks: Peaks) -> Iterator[Line]:
     limit, width = peaks.constraint, peaks.constraint.lower.size
     named = solution.problem.component_names(limit.term.quantity, width)
     units = solution.problem.term_units(limit.term, width)

@@ -28,7 +28,7 @@ from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, TORQUES, extra_leaf
 from trajopt.problem.constraints.coordinate_bounds import sprung_joints
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.systems.system import System
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import Quantity, components_read
 
@@ -47,7 +47,7 @@ class Component:
     upper: float = np.inf
 
 
-def problem_of(solution: SolutionData) -> ProblemData | None:
+def problem_of(solution: Solution) -> ProblemData | None:
     """The problem, or None for a loaded solution that cannot build it."""
     try:
         return solution.problem
@@ -78,7 +78,7 @@ def kinds_of(problem: ProblemData) -> dict[str, str]:
     return kinds | {extra_leaf(name): f"{name}, an unknown curve" for name in unknown_curves(problem)}
 
 
-def curves_of(solution: SolutionData, quantities: Iterable[str], t: NDArray) -> dict[str, list[Component]]:
+def curves_of(solution: Solution, quantities: Iterable[str], t: NDArray) -> dict[str, list[Component]]:
     """The components of every quantity at times t (K,); without the problem those of q, v, a and jerk."""
     problem = problem_of(solution)
     if problem is None:
@@ -116,7 +116,7 @@ def bounds_of(problem: ProblemData, quantity: str, width: int) -> tuple[Array, A
     return lower, upper
 
 
-def held_at_zero(solution: SolutionData) -> Array:
+def held_at_zero(solution: Solution) -> Array:
     """Mask of the torques (n,) held at zero throughout: of joints without motors, of a free base.
 
     Between nodes a spline leaves a residual of such an equation, which is no torque that acts. The ends of
@@ -228,7 +228,7 @@ def samples_of(answer: Answer, rate: float) -> Samples:
     return Samples(columns, joined.units)
 
 
-def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
+def _samples_of_one(solution: Solution, rate: float) -> Samples:
     t = times_at_rate(solution.duration, rate)
     columns, units = {"t": t}, {"t": "s"}
     problem = problem_of(solution)
@@ -244,7 +244,7 @@ def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
     return Samples(columns, units)
 
 
-def _quaternion_columns(solution: SolutionData) -> dict[str, list[str]]:
+def _quaternion_columns(solution: Solution) -> dict[str, list[str]]:
     """Links that a rotation vector turns, and the columns of their quaternions."""
     problem = problem_of(solution)
     links = [joint.link for joint in getattr(problem and problem.dynamics, "rotation_joints", ())]

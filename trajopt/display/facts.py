@@ -25,7 +25,7 @@ from trajopt.problem.constraints.coordinate_bounds import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.splines.node_sets import ArcNodes, Instants, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
@@ -300,7 +300,7 @@ def solution_facts(solution: Any) -> Facts:
         ("objective", f"{solution.objective:.7g}"),
         ("costs", _named(solution.cost_terms) if len(solution.cost_terms) > 1 else ""),
     ]
-    if isinstance(solution, SolutionData):
+    if isinstance(solution, Solution):
         rows += [
             ("parameters", _named(solution.parameters) if solution.parameters else ""),
             (coordinates_of(solution), f"{list_names(solution.joint_names)}; {_spans(solution)}"),
@@ -325,7 +325,7 @@ def solution_facts(solution: Any) -> Facts:
     return Facts(f"Solution of '{solution.name}': {solution.ended}", rows, good=solution.converged)
 
 
-def coordinates_of(solution: SolutionData) -> str:
+def coordinates_of(solution: Solution) -> str:
     """ "states" of a system, "joints" else, also where the problem of a loaded solution is not at hand."""
     known = solution.known_problem
     return "states" if known is not None and isinstance(known.dynamics, System) else "joints"
@@ -336,7 +336,7 @@ def solution_card(solution: Any) -> str:
     return solution_facts(solution).html(*[plot for part in solution.parts[:2] for plot in small_plots(part)])
 
 
-def small_plots(solution: SolutionData) -> Iterator[str]:
+def small_plots(solution: Solution) -> Iterator[str]:
     """SVG of positions or states, and of torques or the first additional curve where the problem is known."""
     t = np.linspace(0.0, solution.duration, SAMPLES)
     problem = problem_of(solution)
@@ -370,7 +370,7 @@ def numbers_text(value: ArrayLike) -> str:
     return text if numbers.size == 1 else f"[{text}]"
 
 
-def _spans(solution: SolutionData) -> str:
+def _spans(solution: Solution) -> str:
     arcs = len(solution.curve.bases)
     spans = sum(basis.span_count for basis in solution.curve.bases)
     return pluralize(spans, "span") + (f" in {arcs} arcs" if arcs > 1 else "")

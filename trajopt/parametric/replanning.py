@@ -24,7 +24,7 @@ from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.solution.answers import solution_at
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.interior.interior_point import InteriorPoint
 from trajopt.solvers.newton.newton import FURTHER, RealTimeIteration
 from trajopt.solvers.run import run_solver
@@ -82,7 +82,7 @@ class Step:
         return self.problem.relaxations
 
     @cached_property
-    def solution(self) -> SolutionData:
+    def solution(self) -> Solution:
         """The plan as a solution, whose times count from its own start."""
         return solution_at(self.problem, self.nlp, self.result)
 

@@ -29,7 +29,7 @@ from trajopt.parametric.input_table import input_table, rows_for
 from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.problem.phases import Asked
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.splines.curve import Curve
 from trajopt.transcription.derivative_check import STEP
 from trajopt.transcription.leaf_map import LeafMap
@@ -103,7 +103,7 @@ class UnknownsDerivative:
 
 
 def derivative_of_unknowns(
-    solution: SolutionData, structure: AskedStructure, inputs: Sequence[Input]
+    solution: Solution, structure: AskedStructure, inputs: Sequence[Input]
 ) -> UnknownsDerivative:
     """The unknowns of a single problem's solution by inputs that the structure lets change.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.linear_equations.linear_rows import nearest_point
 from trajopt.transcription.linked_program import (
@@ -44,7 +44,7 @@ def warm_program(
     return program, replace(at, y=np.concatenate(starts), hessian=known)
 
 
-def _nearest(structure: ProgramStructure, values: ProgramValues, start: SolutionData) -> Array:
+def _nearest(structure: ProgramStructure, values: ProgramValues, start: Solution) -> Array:
     """The unknowns of the motion nearest to a solution."""
     unknowns, fixed = values.unknowns, structure.solution.fixed
     x = unknowns.layout.vector(start.curve, start.parameters)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, printable_name
 from trajopt.base.svg_chart import PALETTE
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.monitor import in_notebook
 
 LINE_STYLES = ("-", "--", "-.", ":")
@@ -93,7 +93,7 @@ def shade(part: float) -> str:
     return to_hex(SHADES(part))
 
 
-def times(solution: SolutionData) -> NDArray[np.float64]:
+def times(solution: Solution) -> NDArray[np.float64]:
     """Sample times that hold both sides of every knot, so that a jump is drawn as a vertical line."""
     knots = np.asarray(solution.knot_times, dtype=float)
     inside = np.linspace(NOISE, 1.0 - NOISE, SAMPLES // knots.size + 5)

@@ -37,7 +37,7 @@ from trajopt.plot.canvas import (
     times,
     title,
 )
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.splines.node_sets import Instants
 from trajopt.terms.term import components_read
 
@@ -127,13 +127,13 @@ def name_panel(axis: Axes, name: str) -> None:
         axis.set_title(f"{left}\n", loc="left", color=LIMIT_COLOUR)
 
 
-def borders_of(solution: SolutionData) -> Array:
+def borders_of(solution: Solution) -> Array:
     """Start times of the arcs of a motion, and its end, in seconds."""
     return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
 
 
 def via_points(
-    problem: ProblemData | None, solution: SolutionData, quantity: str
+    problem: ProblemData | None, solution: Solution, quantity: str
 ) -> list[tuple[float, int, float]]:
     """Time, component and value of what a problem prescribes of a quantity within the motion, at one instant.
 
@@ -246,7 +246,7 @@ class Panel:
 
 
 def tracks_of(
-    answer: Answer, quantities: Callable[[SolutionData], Iterable[str]]
+    answer: Answer, quantities: Callable[[Solution], Iterable[str]]
 ) -> dict[str, dict[str, list[Track]]]:
     """Quantity -> name of a component -> its tracks, in the order of the parts that have it.
 

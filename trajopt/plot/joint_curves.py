@@ -23,7 +23,7 @@ from trajopt.plot.canvas import NOISE, GivenAxes, GivenFigure, check_solution, t
 from trajopt.plot.curve_panels import Panel, Track, draw_panels, starts_of, tracks_of, whole_curve
 from trajopt.problem.input_checks import index_of
 from trajopt.problem.systems.system import System
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 
 TOGETHER = len(PALETTE)  # curves that can be distinguished in one panel
 CURVES = ("position", "velocity", "acceleration", "jerk")
@@ -131,7 +131,7 @@ def joints(
     return draw_panels(solution, contents, figure, ax, each=len(orders), note=note, knots=knots)
 
 
-def parts_with(solution: Answer, quantity: str, what: str) -> list[SolutionData]:
+def parts_with(solution: Answer, quantity: str, what: str) -> list[Solution]:
     """The parts that have a quantity; OptionError where none does, as systems of states and controls."""
     check_solution(solution)
     known = [part for part in solution.parts if part.problem.quantities.knows(quantity)]
@@ -142,7 +142,7 @@ def parts_with(solution: Answer, quantity: str, what: str) -> list[SolutionData]
     return known
 
 
-def _forces(solution: SolutionData, names: Sequence[str], known: Sequence[SolutionData]) -> NDArray:
+def _forces(solution: Solution, names: Sequence[str], known: Sequence[Solution]) -> NDArray:
     """Norms of the forces in joints (times, names), NaN for a joint that the motion does not have."""
     t = times(solution)
     found = np.full((t.size, len(names)), np.nan)
@@ -280,7 +280,7 @@ def has_states(answer: Answer) -> bool:
     return any(_quantities(part) for part in answer.parts)
 
 
-def _quantities(solution: SolutionData) -> list[str]:
+def _quantities(solution: Solution) -> list[str]:
     """States and controls, or what a robot has beside its joints."""
     problem = solution.problem
     is_system = isinstance(problem.dynamics, System)

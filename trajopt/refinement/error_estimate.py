@@ -16,7 +16,7 @@ from trajopt.checks.path_equations import costs_of_residuals, interval_errors, p
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.checks.residual_forces import equation_scales, residual_forces
 from trajopt.refinement.optimality_error import gains_of_halving
-from trajopt.solution.solution import SolutionData, confirmed_mesh_of
+from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.splines.basis import EQUAL, SAME_TIME
 from trajopt.splines.node_sets import MotionSamples
 from trajopt.splines.quadrature import GAUSS_POINTS
@@ -88,7 +88,7 @@ def little_gain(tol: float) -> float:
     return 0.1 * tol
 
 
-def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
+def estimated(solution: Solution, optimality: bool = True) -> ErrorEstimate:
     """The error estimate of a solution on its own mesh; without `optimality` its gains count as zero."""
     equations = tuple(equation_errors(solution))
     if not optimality:
@@ -99,7 +99,7 @@ def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
     return ErrorEstimate(equations, tuple(values / total for values in gains), equations)
 
 
-def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
+def estimated_between_nodes(solution: Solution) -> ErrorEstimate:
     """Errors that `verify` allows of equations and integrals, and the effect of residuals on the objective.
 
     The latter, to first order, stand in place of what finer knots could gain; zero where no multipliers are
@@ -116,7 +116,7 @@ def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
     return ErrorEstimate(tuple(equations), tuple(by_arc), tuple(pointwise))
 
 
-def _size_of_costs(solution: SolutionData, gains: Sequence[Array]) -> float:
+def _size_of_costs(solution: Solution, gains: Sequence[Array]) -> float:
     """The size of all costs, which gains are compared with: at least what `verify` takes for zero."""
     total, gain = solution.size_of_costs, sum(float(np.abs(values).sum()) for values in gains)
     if gain > BETWEEN * total:
@@ -124,7 +124,7 @@ def _size_of_costs(solution: SolutionData, gains: Sequence[Array]) -> float:
     return total or 1.0
 
 
-def equation_errors(solution: SolutionData) -> list[Array]:
+def equation_errors(solution: Solution) -> list[Array]:
     """The largest relative error of a path equation in every span, (spans,) for every arc.
 
     Of residuals of rates the largest at a single time, in spans shorter than the mean in proportion to their
@@ -134,7 +134,7 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     return _equation_errors(solution)[0]
 
 
-def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[list[Array], list[Array]]:
+def _equation_errors(solution: Solution, integrated: bool = False) -> tuple[list[Array], list[Array]]:
     """The errors of `equation_errors`, and the largest one at a single time whatever the length of its span.
 
     integrated : residuals of rates count by what they change of states alone, as in `verify`
@@ -177,7 +177,7 @@ def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[
     return next(of_spans), next(of_spans)
 
 
-def quadrature_errors(solution: SolutionData) -> list[Array]:
+def quadrature_errors(solution: Solution) -> list[Array]:
     """The largest relative error of a cost's integral or a bounded one in every span, (spans,) for every arc.
 
     Above what `verify` allows it is the whole integral's where the program's rule differs most from Gauss'

@@ -30,7 +30,7 @@ from trajopt.checks.peaks_between_nodes import (
 from trajopt.checks.residual_forces import equation_scales
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.journal import Attempt, Entry, Journal, Policy, improved, iterations_on, objection
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFromMotion
 from trajopt.solvers.run import Fallback, SolvesStopped, TimedSolver, takes_hessian, without_checkpoints
 from trajopt.solvers.scaled_program import scaled_point
@@ -140,7 +140,7 @@ class LimitNodes:
         return "; ".join(filter(None, (sentence, reason or tried)))
 
 
-def _thirds(solution: SolutionData) -> Array:
+def _thirds(solution: Solution) -> Array:
     """Two times in every interval between neighbouring nodes, seconds."""
     nodes = np.unique(solution.node_times)
     steps = np.diff(nodes) / 3.0
@@ -191,7 +191,7 @@ def start_on_more_nodes(answer: Answer, program: NLP | LinkedProgram) -> WarmSta
     return WarmStart(point.y, whole, of_lower * weight, of_upper * weight)
 
 
-def _on_more_nodes(solution: SolutionData, program: NLP) -> Array:
+def _on_more_nodes(solution: Solution, program: NLP) -> Array:
     """Row multipliers without scaling, (rows,), zero at nodes that the solution has not."""
     point, scaling, linear = solution.point, solution.scaling, program.linear.count
     assert point is not None and point.row_multipliers is not None and scaling is not None
@@ -217,7 +217,7 @@ def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Arr
     return answer.asked_on(*map(with_limit_nodes, answer.parts, times))
 
 
-def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> Trajectory:
+def with_limit_nodes(solution: Solution, times: Sequence[float] | Array) -> Trajectory:
     """The trajectory of a solution's problem with limit nodes at these times (k,), seconds, too."""
     curve, seconds = solution.curve, np.asarray(times, dtype=float)
     arc = curve.arc_at(seconds)
@@ -267,7 +267,7 @@ class LimitPeaks:
 
 
 def limit_peaks(
-    solution: SolutionData,
+    solution: Solution,
     least: float = 0.0,
     density: Density = CHECK_DENSITY,
     limits: Sequence[Constraint] | None = None,

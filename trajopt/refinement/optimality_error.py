@@ -29,7 +29,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.optimality import SIGNIFICANT_DENSITY
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import active_set, lagrangian_gradient
 from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian
 from trajopt.splines.quadrature import lagrange_polynomials
@@ -39,7 +39,7 @@ from trajopt.transcription.row_groups import RowGroup
 from trajopt.transcription.transcribe import transcribe
 
 
-def carried_multipliers(solution: SolutionData, coarse: NLP, fine: NLP) -> Array:
+def carried_multipliers(solution: Solution, coarse: NLP, fine: NLP) -> Array:
     """Scaled row multipliers (rows,) of `fine`, whose spans are the halves of those of `coarse`.
 
     coarse : the program that the solution solves. Linear rows get none: they bound control points, which
@@ -57,7 +57,7 @@ def carried_multipliers(solution: SolutionData, coarse: NLP, fine: NLP) -> Array
     return np.concatenate(found) * fine.objective_scale / fine.row_scale
 
 
-def _by_group(solution: SolutionData, coarse: NLP) -> dict[tuple[str, int], tuple[RowGroup, Array]]:
+def _by_group(solution: Solution, coarse: NLP) -> dict[tuple[str, int], tuple[RowGroup, Array]]:
     """(name, how many groups of that name came before) -> group and its multipliers (rows, width)."""
     found: dict[tuple[str, int], tuple[RowGroup, Array]] = {}
     cursor, counts = defaultdict(int), defaultdict(int)
@@ -72,7 +72,7 @@ def _by_group(solution: SolutionData, coarse: NLP) -> dict[tuple[str, int], tupl
 
 
 def _carried(
-    before: RowGroup, rows: Array, after: RowGroup, coarse: Nodes, fine: Nodes, solution: SolutionData
+    before: RowGroup, rows: Array, after: RowGroup, coarse: Nodes, fine: Nodes, solution: Solution
 ) -> Array:
     """Multipliers (rows, width) of a group on the finer mesh."""
     single = all(np.all(np.diff(group.weights.indptr) == 1) for group in (before, after))
@@ -122,7 +122,7 @@ DEPENDENT = 1e-6  # relative singular value below which limits repeat each other
 SAMPLES = 9  # times per half of a span at which new functions are compared with the motion
 
 
-def gains_of_halving(solution: SolutionData) -> list[Array] | None:
+def gains_of_halving(solution: Solution) -> list[Array] | None:
     """Gain of every span in units of the objective, (spans,) for every arc; None where it cannot be known."""
     try:
         coarse, fine = transcribe(solution.problem), transcribe(solution.on_halved_spans())
@@ -189,7 +189,7 @@ def _entries_of_spans(fine: NLP, arc: int, span_count: int) -> list[Array]:
     return found
 
 
-def _largest_steps(solution: SolutionData, fine: NLP, arc: int) -> Array:
+def _largest_steps(solution: Solution, fine: NLP, arc: int) -> Array:
     """Largest change of every unknown by the motion's own accelerations in normalised time, (variables,).
 
     That of a curve beside the joints is its own largest value.

@@ -26,7 +26,7 @@ from trajopt.solution.journal import (
     objection,
 )
 from trajopt.solution.records import RefinementRecord, RefinementRound
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.knots import split
@@ -109,7 +109,7 @@ class Refined:
         """True if an answer that needed no finer mesh gets no record."""
         return False
 
-    def estimate(self, solution: SolutionData) -> ErrorEstimate:
+    def estimate(self, solution: Solution) -> ErrorEstimate:
         """The errors that are asked for, in every span of a solution."""
         return estimated(solution, optimality=self.errors == "both")
 
@@ -196,7 +196,7 @@ class RefinedUntilVerified(Refined):
         """An answer that is fine enough is no refined one."""
         return len(rounds) == 1
 
-    def estimate(self, solution: SolutionData) -> ErrorEstimate:
+    def estimate(self, solution: Solution) -> ErrorEstimate:
         """The errors that `verify` looks at, in every span of a solution."""
         return estimated_between_nodes(solution)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.checks.optimality import LimitLabels
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import FEASIBILITY
 from trajopt.transcription.transcribe import transcribe
 
@@ -34,7 +34,7 @@ class ActiveConstraint:
     equation: bool = False
 
 
-def active_constraints(solution: SolutionData) -> tuple[ActiveConstraint, ...]:
+def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
     """The components of constraints with multipliers that matter, limits before equations, largest first."""
     found = []
     problem = solution.problem
@@ -50,7 +50,7 @@ def active_constraints(solution: SolutionData) -> tuple[ActiveConstraint, ...]:
     return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
 
 
-def _linear_limits(solution: SolutionData) -> list[ActiveConstraint]:
+def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     """Limits that are bounds of unknowns or linear rows: positions and velocities for all t, durations.
 
     Their share is that of control points.
@@ -79,7 +79,7 @@ def _linear_limits(solution: SolutionData) -> list[ActiveConstraint]:
     return found
 
 
-def notable_multipliers(solution: SolutionData) -> Iterator[tuple[str, NDArray, list[str]]]:
+def notable_multipliers(solution: Solution) -> Iterator[tuple[str, NDArray, list[str]]]:
     """Name, multipliers (rows, width) and components of every constraint whose relaxation pays.
 
     Relaxed by the size of its limit it changes the objective by more than NEGLIGIBLE. Slacks, which are no
@@ -96,7 +96,7 @@ def notable_multipliers(solution: SolutionData) -> Iterator[tuple[str, NDArray, 
             yield name, multipliers, problem.component_names(quantity, multipliers.shape[1])
 
 
-def times_of_rows(solution: SolutionData, constraint: str, count: int) -> NDArray | None:
+def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | None:
     """The times of the rows of a constraint; None where they are not one per node it holds at."""
     times = solution.node_times
     if count == times.size:

@@ -20,7 +20,7 @@ from trajopt.plot.canvas import NOISE, SAMPLES, shade, svg_of
 from trajopt.plot.snapshots import LETTERS, SNAPSHOTS, Hull, Scene, motion, scene_of_motion, surface
 from trajopt.report.chart import Chart, charts, data_attribute, plot_layout, rounded
 from trajopt.report.tables import image_tag
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.terms.term import Capsule
 
 
@@ -65,7 +65,7 @@ def _line(points: NDArray, name: str, look: dict[str, Any]) -> dict[str, Any]:
     return {"type": "scatter3d", "x": x, "y": y, "z": z, "name": name, **look}
 
 
-def picture(solution: SolutionData, script: bool) -> Iterator[str]:
+def picture(solution: Solution, script: bool) -> Iterator[str]:
     """The robot in snapshots, where its dynamics can draw it; with scripts a spatial motion can be turned."""
     if not isinstance(solution.as_built.dynamics, SkeletonDynamics):
         return
@@ -79,7 +79,7 @@ def picture(solution: SolutionData, script: bool) -> Iterator[str]:
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 
-def motion_curves(solution: SolutionData) -> dict[str, list[Component]]:
+def motion_curves(solution: Solution) -> dict[str, list[Component]]:
     """Positions, their rates, torques or states, and additional curves, by kind.
 
     Torques that the problem holds at zero, of joints without motors, are left out.

@@ -17,7 +17,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.base.arguments import pluralize, shorten
 from trajopt.base.errors import OptionError
 from trajopt.base.facts import MOST_LINES
@@ -28,8 +27,9 @@ from trajopt.report.active_constraints import active_constraints, notable_multip
 from trajopt.report.chart import DIGITS, Chart, charts, is_wanted, scripts
 from trajopt.report.motion_section import limit_rows, motion_charts, motion_curves, picture
 from trajopt.report.tables import image_tag, rows_section, section, table, text_section
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import HEADER
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 
 IMAGES = {".png": "image/png", ".gif": "image/gif", ".svg": "image/svg+xml"}
 TABLES = ".md"
@@ -89,7 +89,7 @@ def parameter_rows(solution: Answer) -> Iterator[tuple[str, str, str]]:
             yield f"{name} of {phase}" if phase else name, value, "found"
 
 
-def _found(solution: SolutionData) -> Mapping[str, str]:
+def _found(solution: Solution) -> Mapping[str, str]:
     """Constant unknowns with their units, slacks left out."""
     known = solution.problem.parameters
     found = {}
@@ -219,7 +219,7 @@ def html(
     return Page(text)
 
 
-def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterable[str]:
+def _of_motion(solution: Solution, script: bool, whose: str = "") -> Iterable[str]:
     """Motion, limits and active constraints of a problem, or of a phase."""
     curves = motion_curves(solution)
     charts = _charts(motion_charts(curves, solution.duration), script, "".join(picture(solution, script)))
@@ -260,7 +260,7 @@ def _time_rows(solution: Answer) -> Iterable[tuple]:
     yield f"all of {pluralize(solution.iterations, 'iteration')}", f"{1e3 * solution.seconds:.2f}", ""
 
 
-def _active_table(solution: SolutionData) -> str:
+def _active_table(solution: Solution) -> str:
     rows = [
         (
             active.name,
@@ -277,7 +277,7 @@ def _active_table(solution: SolutionData) -> str:
     return table(("constraint", "component", "active", "largest multiplier"), rows)
 
 
-def _multiplier_charts(solution: SolutionData) -> Iterator[Chart]:
+def _multiplier_charts(solution: Solution) -> Iterator[Chart]:
     for name, multipliers, labels in notable_multipliers(solution):
         times = times_of_rows(solution, name, len(multipliers))
         if times is not None and times.size > 1:

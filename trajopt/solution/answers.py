@@ -15,7 +15,8 @@ from trajopt.problem.constraints.rotation_wraps import turned_too_far
 from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
-from trajopt.solution.solution import PhasesSolutionData, SolutionData
+from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
@@ -52,7 +53,7 @@ def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
     return linked_program(asked, check) if isinstance(asked, Phases) else transcribe(asked, check)
 
 
-def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
+def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> Solution:
     """The motion at a solver's result, its costs and its multipliers without scaling."""
     costs = costs_at(nlp, result.y)
     curve = nlp.unknowns.curve(result.y)
@@ -60,7 +61,7 @@ def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
     times = nlp.unknowns.node_times(result.y)
     robot = problem.dynamics
     turns = bool(getattr(robot, "rotation_joints", ()))
-    return SolutionData(
+    return Solution(
         curve=curve,
         parameters=nlp.unknowns.parameters(result.y),
         joint_names=tuple(problem.dynamics.joint_names),
@@ -106,7 +107,7 @@ def _of_solve(
     }
 
 
-def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolutionData:
+def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolution:
     """The motions at a solver's result, their costs, and the multipliers without scaling."""
     solutions = []
     for k in range(len(program.programs)):
@@ -116,7 +117,7 @@ def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolution
         solutions.append(solution_at(problem, nlp, own))
     status, detail = _outcome_of_phases(program, result, solutions)
     phases = program.phases
-    return PhasesSolutionData(
+    return PhasesSolution(
         phases=tuple(solutions),
         names=phases.phase_names,
         multipliers=_of_links(program, solutions),
@@ -126,7 +127,7 @@ def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolution
 
 
 def _outcome_of_phases(
-    program: LinkedProgram, result: Result, solutions: list[SolutionData]
+    program: LinkedProgram, result: Result, solutions: list[Solution]
 ) -> tuple[Status, str]:
     """The status of all phases together: the solver's, or what a phase adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
@@ -142,7 +143,7 @@ def _outcome_of_phases(
     return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
 
 
-def _of_links(program: LinkedProgram, solutions: list[SolutionData]) -> dict[str, NDArray[np.float64]]:
+def _of_links(program: LinkedProgram, solutions: list[Solution]) -> dict[str, NDArray[np.float64]]:
     """The multiplier of every link, from the phase that has it among its constraints."""
     found = {}
     for link, (k, name) in program.linked.links.rows.items():

@@ -126,7 +126,7 @@ class Journal:
     """All attempts of one solve, and the one place that makes them.
 
     run : of every attempt; what it asks for itself goes before
-    record, classes : of the solution: what is known of the run, and the classes that users hold
+    record : what is known of the run of the solution
     chosen : the best entry on the mesh of the user, or the refined one that it led to; None before the first
     same_as : number of a start -> of the earlier one that found the same optimum, or None
     several : whether several starts were asked for
@@ -139,7 +139,6 @@ class Journal:
     solver: Solver
     run: Run = field(default_factory=Run)
     record: RunRecord | None = None
-    classes: tuple[type, ...] = ()
     entries: list[Entry] = field(default_factory=list)
     chosen: Entry | None = None
     same_as: dict[int, int | None] = field(default_factory=dict)
@@ -293,8 +292,7 @@ class Journal:
             kept = {name: getattr(self.origin, name) for name in ("run", "recipe")}
             return replace(entry.answer, **of_all, **kept, journal=self._table(entry))
         known = {"journal": self._table(entry), "run": self.record, "recipe": self.asked.recipe}
-        answer = replace(entry.answer, **of_all, **known)
-        return answer.as_instance_of(*self.classes) if self.classes else answer
+        return replace(entry.answer, **of_all, **known)
 
     def _table(self, entry: Entry) -> JournalTable:
         """The table of a solution: its rows, after those of the answer that a refinement begins with."""

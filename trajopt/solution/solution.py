@@ -1,11 +1,9 @@
-"""The values of a solution, of a problem or of phases: curves to evaluate, costs, multipliers, how the solver
-ended.
-"""
+"""`trajopt.Solution`: curves to evaluate, costs, multipliers, the end of its solve, its checks and files."""
 
 from __future__ import annotations
 
-import copy
 import operator
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, pluralize, short_repr
-from trajopt.base.errors import OptionError, SolutionFileError, printable, warn_user
+from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.errors import OptionError, printable, warn_user
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf, quantity_of
 from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Relaxation
-from trajopt.problem.phases import Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.rebuilt_problem import rebuilt_problem
@@ -36,9 +34,14 @@ from trajopt.splines.trajectory import Nodes, Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
+    from trajopt.certificates.certificate import Certificate
+    from trajopt.display.curves import Samples
     from trajopt.graph.protocols import Term
-    from trajopt.solution.records import Certification
+    from trajopt.parametric.covariance import Covariance
+    from trajopt.parametric.sensitivity import Sensitivity
     from trajopt.transcription.nlp import Scaling
+    from trajopt.verification.diagnosis import Diagnosis
+    from trajopt.verification.report import Report
 
 
 # What users ask a solution for by name -> the quantity of a robot.
@@ -89,7 +92,7 @@ class Answer(SolveRecord, ABC):
 
     @property
     @abstractmethod
-    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]: ...
+    def named_parts(self) -> tuple[tuple[str, Solution], ...]: ...
 
     @property
     @abstractmethod
@@ -97,7 +100,7 @@ class Answer(SolveRecord, ABC):
         """Seconds, of all phases together."""
 
     @property
-    def parts(self) -> tuple[SolutionData, ...]:
+    def parts(self) -> tuple[Solution, ...]:
         """The solutions of all phases; of a single problem its own."""
         return tuple(part for _, part in self.named_parts)
 
@@ -144,14 +147,6 @@ class Answer(SolveRecord, ABC):
     def __str__(self) -> str:
         return printable("\n".join([self.title, *Relaxation.lines(self.relaxed)]))
 
-    @abstractmethod
-    def as_instance_of(self, single: type, several: type | None = None) -> Any:
-        """This answer with further methods, as users hold it: its values, and what was computed from them.
-
-        single : a subclass of `SolutionData`
-        several : one of `PhasesSolutionData`, for phases, whose parts are then of the class `single`
-        """
-
     def refined_by(self, record: RefinementRecord | None) -> Self:
         """This answer with another record of the rounds of its refinement."""
         return replace(self, journal=replace(self.journal, refinement=record))
@@ -171,9 +166,91 @@ class Answer(SolveRecord, ABC):
         meshes = [mesh_of(part) or part.problem.trajectory for part in self.parts]
         return self.asked_on(*map(with_spans_halved, meshes))
 
+    # -- doors to rooms above ---------------------------------------------------------------------------
+
+    def diagnose(self) -> Diagnosis:
+        """Diagnosis of a solve that failed or got stuck: limits in conflict, equations that repeat others."""
+        from trajopt.verification.diagnosis import diagnose
+
+        return diagnose(self.asked, solution=self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .npz file that `load` reads; the file appears whole or not at all."""
+        from trajopt.archive.solution_archive import save
+
+        save(self, path)
+
+    def sample(self, rate: float = 100.0) -> Samples:
+        """The motion at 0, 1/rate, 2/rate ... and at its end, as columns with names and units; rate in Hz.
+
+        solution.sample(1000)["tau elbow"]        # (K,) N m
+
+        Each phase is sampled from its own start: "t" goes on, "phase" is its number, and what a phase does
+        not have is NaN in it.
+        """
+        from trajopt.display.curves import samples_of
+
+        return samples_of(self, rate)
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
+        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
+        self.sample(rate).to_csv(path)
+
+    def to_dataframe(self, rate: float = 100.0) -> Any:
+        """`sample(rate)` as a `pandas.DataFrame`; OptionError where pandas is not installed."""
+        return self.sample(rate).to_dataframe()
+
+    def sensitivity(self, input: str) -> Sensitivity:
+        """Derivatives of this optimum by an input of its problem, or of phases: "q_end", "torque_limits" ...
+
+            solution.sensitivity("q_end").duration        # (m,) seconds per radian
+
+        The inputs are those that `trajopt.compile(problem).inputs` lists, data excepted. Derivatives are
+        those of the optimum that keeps its active constraints. Raises UnknownNameError for what is no input,
+        OptionError for a solution that did not converge, EvaluationError where the optimum has no derivative.
+        """
+        from trajopt.parametric.sensitivity import sensitivity
+
+        return sensitivity(self, input)
+
+    def covariance(self, measurements: int | None = None, variance: float | None = None) -> Covariance:
+        """The covariance of the parameters, where the objective is a sum of squared residuals.
+
+            solution.covariance(measurements=40).intervals()      # (P, 2), 95 % confidence
+
+        measurements : how many numbers were measured, from which and the residuals their variance follows
+        variance : of a residual, where it is known: 1.0 if residuals are divided by their deviations
+        Twice the variance times the inverse of the reduced Hessian at the fit, `parametric/covariance.py`; it
+        is exact for linear models, otherwise of first order in the errors. Raises OptionError for other
+        objectives, EvaluationError where the measurements do not determine the parameters.
+        """
+        from trajopt.parametric.covariance import covariance
+
+        return covariance(self, measurements, variance)
+
+    def __repr__(self) -> str:
+        from trajopt.display.facts import solution_facts
+
+        return str(solution_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.facts import solution_card
+
+        return solution_card(self)
+
+    @property
+    def limit_excess(self) -> float:
+        """Largest excess of a limit over time, relative to its size: 0.001 is 0.1 %.
+
+        Sampled between the nodes, which takes about a millisecond; 0 where all such limits hold.
+        """
+        from trajopt.refinement.limit_nodes import limit_peaks
+
+        return max(limit_peaks(part).largest for part in self.parts)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SolutionData(Answer):
+class Solution(Answer):
     """A motion with its costs and multipliers, and how the solver ended; converged or not, see `status`.
 
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
@@ -193,7 +270,7 @@ class SolutionData(Answer):
     multipliers: Mapping[str, NDArray[np.float64]]
     node_times: NDArray[np.float64]
     known_problem: ProblemData | None = None
-    certificate: Any = None  # a `Certificate`, or None: certificates are made of solutions
+    certificate: Certificate | None = None
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
     altered: tuple[str, ...] = ()
@@ -204,21 +281,8 @@ class SolutionData(Answer):
         return self.problem
 
     @property
-    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
+    def named_parts(self) -> tuple[tuple[str, Solution], ...]:
         return (("", self),)
-
-    def as_instance_of(self, single: type, several: type | None = None) -> Any:
-        """See `Answer`; the motion of its certificate is converted as well."""
-        certificate = self.certificate
-        motion = None if certificate is None else certificate.motion
-        if motion is not None and not isinstance(motion, single):
-            certificate = copy.copy(certificate)
-            object.__setattr__(certificate, "motion", motion.as_instance_of(single))
-        elif isinstance(self, single):
-            return self
-        solution = object.__new__(type(self) if isinstance(self, single) else single)
-        vars(solution).update(vars(self), certificate=certificate)
-        return solution
 
     @property
     def contradictions(self) -> Iterator[str]:
@@ -366,6 +430,44 @@ class SolutionData(Answer):
             leaves[parameter_leaf(name)] = column * value
         return leaves
 
+    # -- doors to rooms above ---------------------------------------------------------------------------
+
+    def verify(self, accuracy: float | None = None) -> Report:
+        """Check the answer independently of the solver; the report prints itself, its verdict first.
+
+        accuracy : what is allowed between nodes, relative to a limit's size or an equation's scale; left
+            out: 0.001 of limits over time, 0.01 of all else
+        """
+        from trajopt.verification.verify import verify
+
+        with one_blas_thread():
+            return verify(self, accuracy)
+
+    def costate(self, state: str) -> Curve:
+        """The costate lambda = dJ/dx of a state of a system, a curve: change of cost per unit of the state.
+
+            solution.costate("x")(t)                      # (..., width), in objective per unit of x
+
+        J is the optimal cost that is left from t on, minimized: lambda(0) is its derivative by a fixed
+        initial state. From the multipliers of the equations x' = f, see `checks/optimality.py`; it
+        may jump at breakpoints, by the error of the mesh or where a limit of the state alone is reached.
+        Raises UnknownNameError, or OptionError for a dynamics without such states.
+        """
+        from trajopt.checks.optimality import costate
+
+        return costate(self, state)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], problem: ProblemData | None = None) -> Solution:
+        """Read a saved solution: q, v, a at once; torques need the problem, given here or rebuilt by recipe.
+
+        Raises SolutionFileError for a file that is unreadable, foreign or of another problem.
+        """
+        from trajopt.archive.solution_archive import load
+        from trajopt.certificates.certificate import restored
+
+        return load(path, problem, restored)
+
     if not TYPE_CHECKING:  # editors know what there is
 
         def __getattr__(self, name: str) -> Any:
@@ -386,7 +488,7 @@ class SolutionData(Answer):
             )
 
 
-def mesh_of(solution: SolutionData) -> Trajectory | None:
+def mesh_of(solution: Solution) -> Trajectory | None:
     """The problem's trajectory with the knots and the added nodes of the solution; None for other arcs."""
     asked, curve = solution.problem.trajectory, solution.curve
     if len(asked.arcs) != len(curve.bases):
@@ -398,83 +500,16 @@ def mesh_of(solution: SolutionData) -> Trajectory | None:
     return replace(asked.with_bases(curve.bases), **added)
 
 
-def confirmed_mesh_of(solution: SolutionData) -> Trajectory | None:
+def confirmed_mesh_of(solution: Solution) -> Trajectory | None:
     """The same where its nodes are the solution's, None where they are not."""
     mesh = mesh_of(solution)
     return None if mesh is None or other_nodes(solution, mesh.nodes) else mesh
 
 
-def other_nodes(solution: SolutionData, nodes: Nodes, whose: str = "motion") -> str:
+def other_nodes(solution: Solution, nodes: Nodes, whose: str = "motion") -> str:
     """Statement that a solution's node times are not those of its mesh, or its problem; empty otherwise."""
     times, reported = solution.curve.times_at(nodes.arc, nodes.s), solution.node_times
     slack = SAME_TIME * solution.duration
     if reported.shape == times.shape and np.allclose(reported, times, rtol=0.0, atol=slack):
         return ""
     return f"nodes: {reported.size} times that are not those of the {whose}'s {times.size}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PhasesSolutionData(Answer):
-    """The motions of all phases; converged or not, see `status`.
-
-    phases : a `Solution` of every phase. What it shares with other phases, quantities where they meet and
-        parameters of the same name, is a parameter that is held at its value, so that it is checked, drawn
-        and saved like any other
-    multipliers : link -> (width,) objective per unit of the link
-    cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
-    kkt : of all phases together
-    point, scaling, journal, run : how they were found, see `Answer`
-    certification : how `certificate` was asked for, or None
-    """
-
-    phases: tuple[SolutionData, ...]
-    names: tuple[str, ...]
-    multipliers: Mapping[str, NDArray[np.float64]]
-    known_phases: Phases | None = None
-    certification: Certification | None = None
-
-    @property
-    def asked(self) -> Phases:
-        return self.known
-
-    @property
-    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
-        return tuple(zip(self.names, self.phases, strict=True))
-
-    def as_instance_of(self, single: type, several: type | None = None) -> Any:
-        """See `Answer`."""
-        assert several is not None
-        if isinstance(self, several) and all(isinstance(part, single) for part in self.phases):
-            return self
-        solution = object.__new__(type(self) if isinstance(self, several) else several)
-        vars(solution).update(vars(self), phases=tuple(part.as_instance_of(single) for part in self.phases))
-        return solution
-
-    @property
-    def duration(self) -> float:
-        """Seconds of all phases together."""
-        return float(sum(solution.duration for solution in self.phases))
-
-    @property
-    def objective(self) -> float:
-        """The sum of all costs."""
-        return float(sum(solution.objective for solution in self.phases))
-
-    @cached_property
-    def cost_terms(self) -> Mapping[str, float]:  # type: ignore[override]
-        """Weighted value of every cost."""
-        return {
-            f"{name}: {cost}": value
-            for name, solution in zip(self.names, self.phases, strict=True)
-            for cost, value in solution.cost_terms.items()
-        }
-
-    @property
-    def known(self) -> Phases:
-        """The phases that were solved; SolutionFileError where a file was read and no library builds them."""
-        if self.known_phases is None:
-            raise SolutionFileError(
-                f"the problems of '{self.name}' cannot be built again from what was saved: pass the phases, "
-                "PhasesSolution.load(path, phases)"
-            )
-        return self.known_phases

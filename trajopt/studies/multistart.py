@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from trajopt.api.problem import Problem
-from trajopt.api.solution import PhasesSolution, Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.phases import Phases
 from trajopt.refinement.starts.guess_search import perturbed
 from trajopt.refinement.starts.several_starts import NEAR
 from trajopt.solution.journal import same_optimum
+from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import Solver, Status
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.portable import Source, packed, unpacked, with_problem

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trajopt.api.solution import Solution
 from trajopt.api.solve import solve
 from trajopt.base.errors import ProblemError
 from trajopt.checks.path_equations import quadrature
+from trajopt.solution.solution import Solution
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.sweep import sweep
 from trajopt.studies.workers.workers import Where

@@ -27,15 +27,9 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import AGREEMENT, CLAIMED, ESTIMATED
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import looser_tolerances
-from trajopt.solution.solution import (
-    Answer,
-    PhasesSolutionData,
-    SolutionData,
-    confirmed_mesh_of,
-    mesh_of,
-    other_nodes,
-)
+from trajopt.solution.solution import Answer, Solution, confirmed_mesh_of, mesh_of, other_nodes
 from trajopt.solvers.kkt import KKT, kkt_of_fit, kkt_residuals, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.basis import SAME_TIME
@@ -53,7 +47,7 @@ class RebuiltProgram(NamedTuple):
     y: Array
 
 
-def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
+def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
     """The NLP scaled at the motion, or at the guess where the cost fell far from there to the motion.
 
     A cost that is zero but for rounding has no scale of its own. None where the NLP cannot be known: the
@@ -82,7 +76,7 @@ def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
     return None if certified and not multipliers_fit(nlp, point) else RebuiltProgram(nlp, y)
 
 
-def point_and_kkt(program: RebuiltProgram, solution: SolutionData) -> tuple[WarmStart, KKT]:
+def point_and_kkt(program: RebuiltProgram, solution: Solution) -> tuple[WarmStart, KKT]:
     """The motion in its NLP with the multipliers that make the KKT residuals small, and these residuals."""
     nlp, before = program.nlp, solution.scaling
     ratio = 1.0
@@ -92,7 +86,7 @@ def point_and_kkt(program: RebuiltProgram, solution: SolutionData) -> tuple[Warm
 
 
 def smallest_kkt(
-    program: NLP | LinkedProgram, y: Array, solution: SolutionData | PhasesSolutionData, ratio: float = 1.0
+    program: NLP | LinkedProgram, y: Array, solution: Solution | PhasesSolution, ratio: float = 1.0
 ) -> tuple[WarmStart, KKT]:
     """y with the solver's multipliers, or those of least squares where these are better, and the residuals.
 
@@ -123,7 +117,7 @@ def multipliers_fit(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
     return finite and (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
 
 
-def _own_mesh(solution: SolutionData) -> ProblemData:
+def _own_mesh(solution: Solution) -> ProblemData:
     """The problem that was asked, on the knots and with the added nodes of the solution."""
     mesh, asked = mesh_of(solution), solution.problem
     if mesh is None or mesh is asked.trajectory:
@@ -148,7 +142,7 @@ def _in_smaller_factor(kkt: KKT, ratio: float) -> KKT:
     )
 
 
-def _refined_problem(solution: SolutionData) -> ProblemData | None:
+def _refined_problem(solution: Solution) -> ProblemData | None:
     """The problem that a certified solution solves, on its arcs or knots, from the one that was asked."""
     certificate, asked = solution.certificate, solution.problem
     assert certificate is not None
@@ -164,7 +158,7 @@ def _refined_problem(solution: SolutionData) -> ProblemData | None:
     return None if mesh is None else solution.asked_on(mesh)
 
 
-def unusable(solution: SolutionData) -> str:
+def unusable(solution: Solution) -> str:
     """Reason why constraints cannot be evaluated on the motion at all; empty where they can."""
     times, end, slack = solution.node_times, solution.duration, SAME_TIME * solution.duration
     if not 0.0 < end < np.inf:
@@ -176,7 +170,7 @@ def unusable(solution: SolutionData) -> str:
     return ""
 
 
-def unusable_phases(solution: PhasesSolutionData) -> str:
+def unusable_phases(solution: PhasesSolution) -> str:
     """Reason why the motions of phases cannot be evaluated together at all; empty where they can."""
     asked = solution.asked.phase_names
     counts = len(solution.phases), len(solution.names)
@@ -186,7 +180,7 @@ def unusable_phases(solution: PhasesSolutionData) -> str:
 
 
 def differences_of_phases(
-    solution: PhasesSolutionData, program: LinkedProgram | None, y: Array | None
+    solution: PhasesSolution, program: LinkedProgram | None, y: Array | None
 ) -> Iterator[str]:
     """Differences between what a solution of phases reports of all together and what its motions give.
 
@@ -213,7 +207,7 @@ def differences_of_phases(
 
 
 def differences(
-    solution: SolutionData, costs: Sequence[CostCheck], program: RebuiltProgram | None
+    solution: Solution, costs: Sequence[CostCheck], program: RebuiltProgram | None
 ) -> Iterator[str]:
     """Every difference between what the solution reports and what its motion gives, in words.
 
@@ -247,7 +241,7 @@ def _numbers(answer: Answer) -> Iterator[str]:
             yield f"{name}: not finite"
 
 
-def _certified_motion(solution: SolutionData) -> Iterator[str]:
+def _certified_motion(solution: Solution) -> Iterator[str]:
     """A certificate is of one motion: that it holds says nothing of another."""
     assert solution.certificate is not None
     certified = solution.certificate.motion
@@ -257,7 +251,7 @@ def _certified_motion(solution: SolutionData) -> Iterator[str]:
             yield "certificate: it is of another motion, not of this one"
 
 
-def _arrays_of_motion(solution: SolutionData) -> list[Array]:
+def _arrays_of_motion(solution: Solution) -> list[Array]:
     """All numbers that a motion follows from: durations, splines, parameters."""
     groups = solution.curve.groups
     splines = [(b.knots, points) for g in groups for b, points in zip(g.bases, g.control_points, strict=True)]
@@ -265,7 +259,7 @@ def _arrays_of_motion(solution: SolutionData) -> list[Array]:
     return [solution.curve.durations, *(array for spline in splines for array in spline), *parameters]
 
 
-def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[str]:
+def _nodes(solution: Solution, program: RebuiltProgram | None) -> Iterator[str]:
     """The nodes are where constraints are looked at: too few of them would hide what is wrong."""
     if program is not None:
         if wrong := other_nodes(solution, program.nlp.unknowns.nodes, "problem"):
@@ -279,7 +273,7 @@ def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[s
             yield f"nodes: fewer than two in {np.count_nonzero(inside < 2)} of {inside.size} spans"
 
 
-def _point(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
+def _point(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
     """The solver's unknowns are those of the motion, and multipliers by constraint those of its rows.
 
     Multipliers of both may be wrong together.

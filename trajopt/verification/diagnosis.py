@@ -47,7 +47,8 @@ from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.optimality import LimitLabels, LimitPlace
 from trajopt.problem.phases import Asked, Phases, checked_asked
 from trajopt.solution.answers import program_of
-from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData
+from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.kkt import side_violations
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import MOST_ENTRIES
@@ -303,7 +304,7 @@ def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | No
             "diagnose takes the problem first and got a solution: write trajopt.diagnose(solution.problem, "
             "solution=solution)"
         )
-    kind = PhasesSolutionData if isinstance(problem, Phases) else SolutionData
+    kind = PhasesSolution if isinstance(problem, Phases) else Solution
     if solution is not None and not isinstance(solution, kind):
         raise ShapeError(f"solution is {short_repr(solution)}: give the trajopt.Solution of this problem")
     checked_asked(problem)

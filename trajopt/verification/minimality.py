@@ -27,7 +27,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import (
     active_set,
@@ -81,7 +81,7 @@ class Minimality:
 
 
 def minimality(
-    solution: SolutionData, nearby: NearbyPoints | None, allowed: float = 0.0, zero: float = 0.0
+    solution: Solution, nearby: NearbyPoints | None, allowed: float = 0.0, zero: float = 0.0
 ) -> Minimality:
     """Looks for better points near a converged motion, None where its program is not known.
 

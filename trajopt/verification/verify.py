@@ -33,7 +33,8 @@ from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import OF_ALL, beyond_bounds, disagreements, link_violations, violations
 from trajopt.problem.phases import Phases
 from trajopt.solution.answers import ZERO_COST
-from trajopt.solution.solution import Answer, PhasesSolutionData, SolutionData, mesh_of
+from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.solution import Answer, Solution, mesh_of
 from trajopt.solvers.kkt import KKT
 from trajopt.transcription.link_constraints import linked_problems
 from trajopt.transcription.linked_program import LinkedProgram, linked_program, unknowns_of_motions
@@ -54,7 +55,7 @@ __all__ = ["Line", "Report", "verify", "verify_phases"]
 LOADED = "the dynamics offers no forward dynamics under loads"
 
 
-def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
+def verify(solution: Solution, accuracy: float | None = None) -> Report:
     """Violations at nodes and between them, costs, KKT residuals, simulation, and a verdict.
 
     Between nodes at least 10 times are sampled in every interval, 2000 over the motion and 64 on each part of
@@ -108,7 +109,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     )
 
 
-def _impossible(solution: SolutionData) -> str:
+def _impossible(solution: Solution) -> str:
     """Reason why the robot or system that a file describes cannot be built; empty where it can.
 
     What names no known problem, or unknown parameters, raises the error that asks for the problem.
@@ -122,7 +123,7 @@ def _impossible(solution: SolutionData) -> str:
     return ""
 
 
-def _equations(solution: SolutionData, found: Sequence[Line]) -> Iterator[EquationResidual]:
+def _equations(solution: Solution, found: Sequence[Line]) -> Iterator[EquationResidual]:
     """Every component of every path equation, with its residual from the violations and its cost."""
     problem, known = solution.problem, {(v.name, v.component): v for v in found}
     for constraint, cost in costs_of_residuals(solution).items():
@@ -156,7 +157,7 @@ def _fields_of(answer: Answer, title: str, kkt: KKT | None, accuracy: float | No
     }
 
 
-def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -> Report:
+def verify_phases(solution: PhasesSolution, accuracy: float | None = None) -> Report:
     """The report of phases; raises OptionError for an accuracy that is not positive.
 
     Links are evaluated from the motions, without the parameters by which the solver met them.
@@ -176,7 +177,7 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
 
 
 def _together(
-    solution: PhasesSolutionData,
+    solution: PhasesSolution,
     accuracy: float | None,
     reports: tuple[Report, ...],
     links: tuple[Line, ...],
@@ -205,7 +206,7 @@ def _together(
     )
 
 
-def _of_links(solution: PhasesSolutionData, phases: Phases) -> Iterator[Line]:
+def _of_links(solution: PhasesSolution, phases: Phases) -> Iterator[Line]:
     """Links, then what phases share under one name: that it is the same, and its own bounds."""
     yield from link_violations(solution.phases, phases)
     try:
@@ -219,7 +220,7 @@ def _of_links(solution: PhasesSolutionData, phases: Phases) -> Iterator[Line]:
     yield from beyond_bounds(solution.phases, linked)
 
 
-def _of_phase(solution: SolutionData, accuracy: float | None, total: float) -> Report:
+def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Report:
     """The report of one phase, without the values at which what it shares is held."""
     parameters = solution.problem.parameters.values()
     held = {
@@ -233,7 +234,7 @@ def _of_phase(solution: SolutionData, accuracy: float | None, total: float) -> R
     return replace(report, violations=left, objective=total, answer=None)  # the optimum is that of all
 
 
-def _program(solution: PhasesSolutionData, phases: Phases) -> tuple[LinkedProgram, Array] | tuple[None, None]:
+def _program(solution: PhasesSolution, phases: Phases) -> tuple[LinkedProgram, Array] | tuple[None, None]:
     """The program, built again, and the motions as its unknowns; None where they do not fit it."""
     meshes = [mesh for part in solution.phases if (mesh := mesh_of(part)) is not None]
     try:

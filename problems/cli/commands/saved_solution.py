@@ -119,7 +119,7 @@ def loaded_motion(file: Path, source: NamedProblem | None) -> Any:
 
 def read(file: Path) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, as it is in the file; no problem is built."""
-    from trajopt.api.solution import load_any
+    from trajopt.solution.phases_solution import load_any
 
     return load_any(saved_file(file))
 

@@ -16,7 +16,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import bounds_of, problem_of
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -138,7 +138,7 @@ def source_of(motion: Any) -> MotionSource:
 
     Raises OptionError for anything else.
     """
-    if isinstance(motion, SolutionData):
+    if isinstance(motion, Solution):
         return _of_solution(motion)
     if not _is_motion(motion):
         raise OptionError(
@@ -163,7 +163,7 @@ def _is_motion(motion: Any) -> TypeGuard[Motion]:
     return all(hasattr(motion, name) for name in ("model", "limits", "breakpoints", "q", "v", "a"))
 
 
-def _of_solution(solution: SolutionData) -> MotionSource:
+def _of_solution(solution: Solution) -> MotionSource:
     """The data of a solution: limits stated over the whole motion, torques by `rnea`."""
     from dynamics.algorithms.rnea import rnea
     from dynamics.model.kinematic_tree import KinematicTree

@@ -10,9 +10,9 @@ import dynamics
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.task_file import task_of
 from problems.moves.tasks.task_problem import RECIPE, TaskProblem
-from trajopt.api.solution import load_any
 from trajopt.base.arguments import check_count, finite_numbers, short_repr
 from trajopt.base.errors import ProblemError, ShapeError, SolutionFileError, TrajoptError
+from trajopt.solution.phases_solution import load_any
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Answer

@@ -23,7 +23,7 @@ from trajopt.display.curves import bounds_of, driving_torque
 from trajopt.plot.curve_panels import starts_of
 from trajopt.plot.snapshots import scenery
 from trajopt.problem.systems.robot_on_path import JOINTS, RobotOnPath
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, Solution
 from trajopt.terms.term import Capsule, Quantity
 
 State = tuple[Array, Array]  # q (k, n), and shares of limits (k, n)
@@ -142,7 +142,7 @@ def _has(model: dynamics.RigidBodyModel, shape: Shape) -> bool:
     return _identity(shape) in map(_identity, model.shapes)
 
 
-def _model_of(part: SolutionData) -> Any:
+def _model_of(part: Solution) -> Any:
     """The robot of a solution; OptionError for a system without bodies."""
     robot = part.as_built.dynamics
     robot = robot.robot if isinstance(robot, RobotOnPath) else robot
@@ -154,7 +154,7 @@ def _model_of(part: SolutionData) -> Any:
     return robot
 
 
-def _state(part: SolutionData, times: Array) -> State:
+def _state(part: Solution, times: Array) -> State:
     problem: Any = part.as_built
     on_path = isinstance(problem.dynamics, RobotOnPath)
     names = tuple(JOINTS)[:2] if on_path else ("q", "v")

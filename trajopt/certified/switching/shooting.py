@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.graph.protocols import ForwardDynamics
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import ROUNDING
 
 CONVERGED_GAP = 1e-8  # of every component of F
@@ -67,7 +67,7 @@ class SwitchingTimes:
         return "\n".join(lines)
 
 
-def switching_times(solution: SolutionData, perturbation: float = 0.02, seed: int = 0) -> SwitchingTimes:
+def switching_times(solution: Solution, perturbation: float = 0.02, seed: int = 0) -> SwitchingTimes:
     """Switch times of a certified solution by shooting, from its durations perturbed by some percent.
 
     perturbation : relative size of the uniform random perturbation, seeded by `seed`
@@ -85,7 +85,7 @@ def switching_times(solution: SolutionData, perturbation: float = 0.02, seed: in
     return SwitchingTimes(durations, certified, gap, gap < CONVERGED_GAP)
 
 
-def _determined(solution: SolutionData) -> Structure:
+def _determined(solution: Solution) -> Structure:
     certificate, dynamics = solution.certificate, solution.as_built.dynamics
     if certificate is None or certificate.structure is None:
         raise ProblemError("the solution has no switching structure: solve with refine=Certified() first")
@@ -106,7 +106,7 @@ def _determined(solution: SolutionData) -> Structure:
 class Shooting:
     """The gap F(d): end state minus the wanted one, as a function of arc durations."""
 
-    def __init__(self, solution: SolutionData, structure: Structure) -> None:
+    def __init__(self, solution: Solution, structure: Structure) -> None:
         self.dynamics: Any = solution.as_built.dynamics
         self.n = self.dynamics.n
         self.structure = structure

@@ -47,7 +47,7 @@ from trajopt.checks.line import Line
 from trajopt.checks.violations import largest_violations
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.journal import Attempt, Journal
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.newton.damped_newton import SquareNewton
 from trajopt.solvers.run import Fallback, SolvesStopped
 from trajopt.solvers.solver import Run, StartKind, Status
@@ -75,9 +75,7 @@ class ArcSolves:
         """True if a further solve may exceed what all are allowed."""
         return self.effort + self.largest >= self.settings.total_iterations
 
-    def solve(
-        self, problem: ProblemData, like: SolutionData | None = None, free: bool = False
-    ) -> SolutionData:
+    def solve(self, problem: ProblemData, like: Solution | None = None, free: bool = False) -> Solution:
         """Solve with few iterations: on a wrong structure a solve takes hundreds.
 
         Joints that are free start near their bounds; else a second start is tried, with these near theirs.
@@ -95,9 +93,7 @@ class ArcSolves:
                 return solution
         return self._solve(problem, StartKind.NEAR_BOUNDS)
 
-    def _solve(
-        self, problem: ProblemData, kind: StartKind | None, like: SolutionData | None = None
-    ) -> SolutionData:
+    def _solve(self, problem: ProblemData, kind: StartKind | None, like: Solution | None = None) -> Solution:
         s, start = self.settings, None if like is None else like.point
         brief = Run(max_iterations=s.arc_iterations, start_kind=kind, row_tolerances=s.row_tolerances)
         newton = Fallback(SquareNewton(), self.journal.solver)
@@ -109,7 +105,7 @@ class ArcSolves:
         return solution
 
 
-def converged_to_rounding(solution: SolutionData, settings: SearchSettings) -> SolutionData:
+def converged_to_rounding(solution: Solution, settings: SearchSettings) -> Solution:
     """Converged, where an acceptable point has rows as exact as ever and stationarity to `optimal`.
 
     Multipliers only have to show their signs.
@@ -137,8 +133,8 @@ class StructureAttempt:
 
     solves: ArcSolves
     asked: ProblemData
-    spline: SolutionData
-    motion: SolutionData
+    spline: Solution
+    motion: Solution
     structure: Structure
     regular: bool
     degree: int
@@ -149,7 +145,7 @@ class StructureAttempt:
     reason: str = ""
     short_arcs_removed: int = 0
     doubtful_from: Structure | None = None  # before an arc was removed after an unconverged solve
-    trial: SolutionData = field(init=False)  # `motion` as it was solved, with the multipliers of its own rows
+    trial: Solution = field(init=False)  # `motion` as it was solved, with the multipliers of its own rows
     gain: ArcGain = field(init=False)
     before: StructureAttempt | None = None  # a solve whose limits hold, while finer arcs are tried
     solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
@@ -157,7 +153,7 @@ class StructureAttempt:
     wrong: tuple[Contradiction, ...] = ()
     boundaries_checked: int = 0  # pairs of arc and state at its limit whose multipliers were checked
 
-    def run(self) -> SolutionData | str:
+    def run(self) -> Solution | str:
         """The certified solution, or why the structure is not confirmed."""
         try:
             outcome = self._corrected()
@@ -168,12 +164,12 @@ class StructureAttempt:
             return kept
         return self._kept() or outcome if isinstance(outcome, str) else outcome
 
-    def _kept(self) -> SolutionData | None:
+    def _kept(self) -> Solution | None:
         """The coarser solution whose limits held, if it is confirmed without another solve."""
         outcome = None if self.before is None else self.before._confirmed()
-        return outcome if isinstance(outcome, SolutionData) else None
+        return outcome if isinstance(outcome, Solution) else None
 
-    def _corrected(self) -> SolutionData | str:
+    def _corrected(self) -> Solution | str:
         """Rounds of solves and corrections until one confirms the structure or refutes it."""
         no_margins = tuple((0.0,) * limit.lower.size for limit in self.motion.problem.path_limits())
         self.arc_settings = ArcSettings(self.regular, self.settings.effort_weight, no_margins, no_margins)
@@ -191,7 +187,7 @@ class StructureAttempt:
                 return outcome
         return f"{self.reason} after {pluralize(self.rounds, 'round')}"
 
-    def _round(self) -> SolutionData | str | None:
+    def _round(self) -> Solution | str | None:
         """Solve and correct; None asks for another round."""
         trial = self.solves.solve(
             self._on_arcs(self.arc_settings), self._solved_alike(), self._has_free_joints()
@@ -235,7 +231,7 @@ class StructureAttempt:
         shortest = self.settings.shortest_arc
         return arc_problem(self.asked, self.structure, self.motion, self.degree, settings, shortest)
 
-    def _solved_alike(self) -> SolutionData | None:
+    def _solved_alike(self) -> Solution | None:
         """The last solution, if it is one of these arcs and this degree."""
         arcs = self.motion.problem.trajectory.arcs
         same = self.solved == self.structure.saturated and arcs[0].basis.degree == self.degree
@@ -244,7 +240,7 @@ class StructureAttempt:
     def _has_free_joints(self) -> bool:
         return is_free(self.structure, self.asked.dynamics.n, self.regular)
 
-    def _after_no_convergence(self, trial: SolutionData) -> str | None:
+    def _after_no_convergence(self, trial: Solution) -> str | None:
         """Cut long arcs, or remove a short one, and ask for another round; else return the reason.
 
         Both a limited number of times.
@@ -294,7 +290,7 @@ class StructureAttempt:
             return True
         return False
 
-    def _judged(self) -> SolutionData | str | None:
+    def _judged(self) -> Solution | str | None:
         """Confirm the structure if its limits hold; else split an arc, raise the degree or tighten limits."""
         violations, s = self.violations, self.settings
         if all(violation.value <= self.tol for violation in violations):
@@ -363,7 +359,7 @@ class StructureAttempt:
         growth = iter([max(0.0, factor * violation.value) for violation in violations])
         return tuple(tuple(margin + next(growth) for margin in limit) for limit in margins)
 
-    def _confirmed(self) -> SolutionData | str | None:
+    def _confirmed(self) -> Solution | str | None:
         motion, spline = self.motion, self.spline
         bound = spline.objective + self.settings.objective_tolerance * abs(spline.objective) + 1e-12
         if motion.objective > bound and motion.objective > bound + _gained_by_violation(spline):
@@ -401,7 +397,7 @@ class StructureAttempt:
         self.reason = doubt
         return True
 
-    def _leave_out_effort(self, lighter: SolutionData) -> None:
+    def _leave_out_effort(self, lighter: Solution) -> None:
         """Gains and costs by the objective's own multipliers, without those by the effort of free joints.
 
         lighter : the same arcs with half the weight of that effort
@@ -429,7 +425,7 @@ class StructureAttempt:
         )
 
 
-def _gained_by_violation(solution: SolutionData) -> float:
+def _gained_by_violation(solution: Solution) -> float:
     """Estimate of what a solution gained in objective by violating limits between its nodes."""
     largest = max((violation.share for violation in largest_violations(solution)), default=0.0)
     return max(largest, 0.0) * abs(solution.objective)

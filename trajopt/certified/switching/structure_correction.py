@@ -57,7 +57,7 @@ from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import bound_violation
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve
@@ -85,7 +85,7 @@ def boundary_arcs(structure: Structure, limit: int) -> Iterator[BoundaryArc]:
 
 
 def boundary_sign_check(
-    trial: SolutionData, problem: ProblemData, structure: Structure
+    trial: Solution, problem: ProblemData, structure: Structure
 ) -> tuple[int, tuple[Contradiction, ...]]:
     """Number of pairs of arc and velocity or position at its limit that were checked, and all wrong signs.
 
@@ -112,7 +112,7 @@ def boundary_sign_check(
 
 
 def _measure(
-    trial: SolutionData, structure: Structure, boundary: BoundaryArc, limit: Constraint, order: int
+    trial: Solution, structure: Structure, boundary: BoundaryArc, limit: Constraint, order: int
 ) -> NDArray | None:
     """Residuals that must fall to zero, sigma first, in objective per range of the limit; None without rows.
 
@@ -140,7 +140,7 @@ def _measure(
     return signed * limit_ranges(limit)[component]
 
 
-def _entry(trial: SolutionData, boundary: BoundaryArc, part: Part) -> NDArray:
+def _entry(trial: Solution, boundary: BoundaryArc, part: Part) -> NDArray:
     """The multiplier of what is held at the entry, (1,), or nothing where the motion's start gives it."""
     rows = ArcRows(boundary.saturation.limit, boundary.first, part).multipliers(trial.multipliers)
     return np.empty(0) if rows is None else rows[:1, boundary.saturation.component]
@@ -167,9 +167,7 @@ class ArcGain:
         return FirstOrderGain.of(float(self.oversteps.sum()), self.margins, objective)
 
 
-def arc_gain(
-    trial: SolutionData, problem: ProblemData, structure: Structure, settings: ArcSettings
-) -> ArcGain:
+def arc_gain(trial: Solution, problem: ProblemData, structure: Structure, settings: ArcSettings) -> ArcGain:
     """Gain by the multipliers of all rows that bound a limit, those of equalities at an arc's start included.
 
     trial : the solution on arcs with the multipliers of its own rows, before `read_back`
@@ -198,7 +196,7 @@ def arc_gain(
     return ArcGain(oversteps, held, margins)
 
 
-def _largest_by_arc(trial: SolutionData, limits: list[Constraint]) -> list[Array]:
+def _largest_by_arc(trial: Solution, limits: list[Constraint]) -> list[Array]:
     """Largest violation of each component of every limit on each arc, (arcs, width), not below zero.
 
     On arcs with equalities at Gauss points violations are largest at the arc's ends, which are looked at.
@@ -215,7 +213,7 @@ def _largest_by_arc(trial: SolutionData, limits: list[Constraint]) -> list[Array
     return found
 
 
-def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradiction, ...]:
+def contradictions(motion: Solution, structure: Structure) -> tuple[Contradiction, ...]:
     """Wrong signs of the multipliers of torques and accelerations saturated on arcs, largest impulse first.
 
     The multiplier's density in time is the NLP multiplier over quadrature weight and duration; its impulse
@@ -234,7 +232,7 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
     return tuple(sorted(found, key=lambda each: -each.impulse))
 
 
-def without_idle(motion: SolutionData, structure: Structure, settings: SearchSettings) -> Structure:
+def without_idle(motion: Solution, structure: Structure, settings: SearchSettings) -> Structure:
     """The structure without saturations whose multipliers vanish, the same object where there are none."""
     impulses = {(number, s): float(np.abs(signed).sum()) for number, s, signed in _held(motion, structure)}
     least = settings.idle * max(impulses.values(), default=0.0)
@@ -248,7 +246,7 @@ def without_idle(motion: SolutionData, structure: Structure, settings: SearchSet
     return Structure(structure.times, kept).merged()
 
 
-def active_outside_structure(motion: SolutionData, structure: Structure, settings: SearchSettings) -> str:
+def active_outside_structure(motion: Solution, structure: Structure, settings: SearchSettings) -> str:
     """The limit with multipliers on an arc where the structure has it inactive, in words; else nothing.
 
     The impulse over an arc, in objective per range of the limit, is compared with the objective.
@@ -284,7 +282,7 @@ def without_collapsed(structure: Structure, duration: float, shortest: float) ->
 
 
 def corrected_violation(
-    motion: SolutionData, structure: Structure, violation: Line, settings: SearchSettings
+    motion: Solution, structure: Structure, violation: Line, settings: SearchSettings
 ) -> Structure | None:
     """The structure with a violated component of a limit saturated where it is violated.
 
@@ -317,7 +315,7 @@ def _limit_and_component(limits: Sequence[Constraint], violation: Line) -> tuple
 
 
 def of_free_joints(
-    motion: SolutionData, structure: Structure, violations: Sequence[Line], regular: bool
+    motion: Solution, structure: Structure, violations: Sequence[Line], regular: bool
 ) -> list[bool]:
     """Mask of the `largest_violations` of inactive limits on arcs with free joints, in their order."""
     free = free_arcs(structure, motion.problem.dynamics.n, regular)
@@ -333,7 +331,7 @@ def _holds(structure: Structure, arc: int, limit: int, component: int) -> bool:
     return any((s.limit, s.component) == (limit, component) for s in structure.saturated[arc])
 
 
-def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Saturation, NDArray]]:
+def _held(motion: Solution, structure: Structure) -> Iterator[tuple[int, Saturation, NDArray]]:
     """Arc, saturation and signed multipliers (Gauss points,) of all saturated torques and accelerations."""
     for index, limit in enumerate(motion.problem.path_limits()):
         if limit_order(motion.problem, limit) != 2:
@@ -344,7 +342,7 @@ def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Sat
                 yield number, s, s.side * multipliers[number, :, s.component]
 
 
-def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Constraint) -> NDArray:
+def _multipliers_per_range(motion: Solution, structure: Structure, limit: Constraint) -> NDArray:
     """Multipliers in objective per range of the limit, (arcs, Gauss points, width)."""
     multipliers = motion.multipliers[limit.name].reshape(structure.arc_count, -1, limit.lower.size)
     return multipliers * limit_ranges(limit)

@@ -26,7 +26,7 @@ from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.splines.node_sets import PATH
 
 
@@ -63,7 +63,7 @@ class KnotCoordinate:
         return np.interp(np.asarray(coordinate, dtype=float), knots, self.knot_times)
 
 
-def largest_multiplier(solution: SolutionData) -> float:
+def largest_multiplier(solution: Solution) -> float:
     """Largest multiplier of all path limits, in objective per range of the limit."""
     found = [_multipliers_per_range(solution, limit) for limit in solution.problem.path_limits()]
     return max(
@@ -71,7 +71,7 @@ def largest_multiplier(solution: SolutionData) -> float:
     )
 
 
-def _multipliers_per_range(solution: SolutionData, limit: Constraint) -> NDArray | None:
+def _multipliers_per_range(solution: Solution, limit: Constraint) -> NDArray | None:
     """Multipliers in objective per range of the limit, (K, width); None where they are not one per node."""
     multipliers = solution.multipliers.get(limit.name)
     if multipliers is None or multipliers.shape != (solution.node_times.size, limit.lower.size):
@@ -83,7 +83,7 @@ def _multipliers_per_range(solution: SolutionData, limit: Constraint) -> NDArray
 class LimitDetection:
     """Reads the active intervals of one limit, by its number among the path limits."""
 
-    solution: SolutionData
+    solution: Solution
     index: int
     coordinate: KnotCoordinate
     options: DetectionOptions
@@ -244,7 +244,7 @@ def _is_isolated(clusters: list[_Draft], index: int, gap: float, boundary: list[
     return own.count == 1 and min(own.start - before, after - own.end) > gap
 
 
-def is_regular(solution: SolutionData, settings: SearchSettings = DEFAULT) -> bool:
+def is_regular(solution: Solution, settings: SearchSettings = DEFAULT) -> bool:
     """True if the optimal controls are continuous: the integrand is strictly convex in a along the motion.
 
     The Hessian of the integral costs with respect to a is taken at five times by second differences with unit
@@ -273,7 +273,7 @@ def is_regular(solution: SolutionData, settings: SearchSettings = DEFAULT) -> bo
 
 
 def detect(
-    solution: SolutionData, options: DetectionOptions | None = None, settings: SearchSettings = DEFAULT
+    solution: Solution, options: DetectionOptions | None = None, settings: SearchSettings = DEFAULT
 ) -> Structure:
     """The switching structure of a spline solution, of all limits that an arc can hold."""
     if options is None:
@@ -296,7 +296,7 @@ def detect(
     return Structure(tuple(coordinate.seconds(structure.times).tolist()), structure.saturated)
 
 
-def fits_ends(solution: SolutionData, structure: Structure, margin: float) -> bool:
+def fits_ends(solution: Solution, structure: Structure, margin: float) -> bool:
     """True if the velocities and positions held by the first and the last arc are those at the ends.
 
     margin : of a limit's range

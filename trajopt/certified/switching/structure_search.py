@@ -26,7 +26,7 @@ from trajopt.certified.switching.structure_detection import DetectionOptions, de
 from trajopt.checks.optimality import gains_of_limits
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.journal import Attempt, Journal
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.knots import split
 
@@ -42,15 +42,15 @@ class StructureSearch:
     moderate : the last of them with at most `bracket_first` spans
     """
 
-    uniform: SolutionData
+    uniform: Solution
     journal: Journal
     tol: float
     degree: int
     rounds: int
     settings: SearchSettings = DEFAULT
-    found: SolutionData | None = None
-    finest: SolutionData | None = None
-    moderate: SolutionData | None = None
+    found: Solution | None = None
+    finest: Solution | None = None
+    moderate: Solution | None = None
     arcs: ArcSolves = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,12 +88,12 @@ class StructureSearch:
         """About how many unknowns and rows the program on arcs has, where limits determine all joints."""
         return 2 * structure.arc_count * self.uniform.problem.dynamics.n * self.degree
 
-    def _small_gain(self, solution: SolutionData) -> bool:
+    def _small_gain(self, solution: Solution) -> bool:
         """True if finer knots could improve the objective only a little, to first order."""
         gain = float(indicator(solution, self.settings).sum())
         return gain / max(abs(solution.objective), NOT_ZERO) < self.settings.small_gain
 
-    def attempt(self, motion: SolutionData, structure: Structure, regular: bool) -> str:
+    def attempt(self, motion: Solution, structure: Structure, regular: bool) -> str:
         """Set `found`, or return the reason why the structure is not confirmed."""
         problem = self.uniform.problem
         free = is_free(structure, problem.dynamics.n, regular)
@@ -124,7 +124,7 @@ class StructureSearch:
         self.found = replace(outcome, recipe=self.uniform.recipe)
         return ""
 
-    def _splines(self, regular: bool) -> Iterator[tuple[SolutionData, DetectionOptions]]:
+    def _splines(self, regular: bool) -> Iterator[tuple[Solution, DetectionOptions]]:
         """Solutions on finer and finer knots, and how to detect their structure."""
         if not self.uniform.converged:
             return
@@ -154,14 +154,14 @@ class StructureSearch:
                 return
 
 
-def indicator(solution: SolutionData, settings: SearchSettings = DEFAULT) -> Array:
+def indicator(solution: Solution, settings: SearchSettings = DEFAULT) -> Array:
     """Possible gain of finer knots in every span, (spans,), on one arc; ones where nothing is gained."""
     (gains,) = gains_of_limits(solution, settings.samples_per_span, settings.significant_density)
     gains = gains + gain_of_control_points(solution).sum(axis=1)
     return gains if gains.max() > 0.0 else np.ones(gains.size)
 
 
-def adaptively_refined(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ProblemData:
+def adaptively_refined(solution: Solution, settings: SearchSettings = DEFAULT) -> ProblemData:
     """The problem, on one arc, with spans halved whose indicator is large, those with the largest twice.
 
     Those with the largest first, as long as `most_intervals` leaves room.
