@@ -69,7 +69,6 @@ def test_time_alone_moves_the_slide_and_arm_as_momentum_does():
 @fast_first(
     ("u", "objective", "switches"),
     [(0.001, 0.5694924, 2), (0.01, 0.8530628, 0), (0.1, 1.4123310, 0)],
-    2,
 )
 def test_effort_softens_the_switches_and_then_removes_them(u, objective, switches):
     solution = certified(problems.two_link_pr.build(u=u))

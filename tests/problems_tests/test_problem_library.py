@@ -31,10 +31,10 @@ def solved(name, **parameters):
         ("bryson_denham", {}, 1e-8),
         ("brachistochrone", {}, 1e-10),
         pytest.param("van_der_pol", {}, 1e-6, marks=pytest.mark.long),
-        ("hypersensitive", {}, 2e-7),
+        pytest.param("hypersensitive", {}, 2e-7, marks=pytest.mark.long),
         ("energy_budget", {}, 1e-8),
-        ("minimum_fuel", {}, 1e-8),
-        ("goddard_rocket", {}, 1e-7),
+        pytest.param("minimum_fuel", {}, 1e-8, marks=pytest.mark.long),
+        pytest.param("goddard_rocket", {}, 1e-7, marks=pytest.mark.long),
         ("space_shuttle", {}, 1e-6),
         pytest.param("orbit_transfer", {}, 2e-9, marks=pytest.mark.long),
         pytest.param("container_crane", {}, 2e-7, marks=pytest.mark.long),
@@ -45,7 +45,7 @@ def solved(name, **parameters):
         pytest.param("arm_energy_budget", {}, 1e-6, marks=pytest.mark.long),
         ("gear_ratio", {}, 1e-9),
         pytest.param("arm_design", {}, 1e-5, marks=pytest.mark.long),
-        ("line_in_least_time", {}, 1e-6),
+        pytest.param("line_in_least_time", {}, 1e-6, marks=pytest.mark.long),
         pytest.param("goddard_in_phases", {}, 2e-9, marks=pytest.mark.long),
         pytest.param("five_link_walker", {}, 1e-5, marks=pytest.mark.long),
         pytest.param("quadrotor_gates", {}, 1e-5, marks=pytest.mark.long),
@@ -192,7 +192,7 @@ def test_a_robot_may_be_a_file_of_ones_own_or_its_text(tmp_path):
             dynamics.load_urdf(tmp_path / name)
 
 
-LARGE = ("biped_step", "four_bar", "running", "two_arms")  # to build
+LARGE = ("biped_step", "four_bar", "quadruped_bound", "quadruped_gap", "running", "two_arms")  # to build
 GALLERY = [
     pytest.param(name, marks=[pytest.mark.long] * (name in LARGE))
     for name in catalogue.names()

@@ -119,6 +119,22 @@ def test_lines_of_code_are_those_that_run():
     assert code_counts.numeric_literals(tree) == 2
 
 
+@pytest.mark.long
+def test_imports_and_definitions_found_by_lines_are_those_of_the_syntax_tree():
+    for path in architecture.modules().values():
+        tree = architecture.parsed(path)
+        statements = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level)
+        ]
+        quick = architecture.import_statements(path)
+        assert sorted(map(ast.unparse, quick)) == sorted(map(ast.unparse, statements)), path
+        defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        public = [name for name in defined if not name.startswith("_")]
+        assert code_counts.public_definitions(path) == public, path
+
+
 def test_every_room_says_what_it_is_and_stands_in_the_picture():
     drawn = (ROOT / "docs" / "figures" / "architecture.svg").read_text(encoding="utf-8")
     for room in architecture.MAY_IMPORT:

@@ -49,6 +49,7 @@ def test_symbols_of_a_geared_tree_are_what_their_definition_says(seed, slope):
     np.testing.assert_array_equal(symbols, symbols.transpose(0, 2, 1))
 
 
+@pytest.mark.long
 @every("seed", SEEDS[::3])
 def test_geared_symbols_are_the_reduced_symbols_of_the_spanning_tree(seed):
     model = random_tree(seed, rotors=True, mimic=True)

@@ -107,6 +107,7 @@ def test_a_quiet_solve_in_json_prints_json_alone(tmp_path):
     assert json_of(outcome)["converged"] and outcome.stderr == ""
 
 
+@pytest.mark.long
 def test_a_verbose_solve_shows_the_problem_every_iteration_and_the_time(tmp_path):
     outcome = run("solve", "two_link_rr", "--set", "intervals=5", "--verbose", "--out", tmp_path)
     count = json.loads((tmp_path / "summary.json").read_text())["iterations"]

@@ -70,7 +70,7 @@ def test_snapshots_say_which_side_has_which_colour(solution):
     assert [text.get_text() for text in legend.get_texts()] == ["right", "left", "ground reaction"]
 
 
-@fast_first("name", CURVES, 2)
+@fast_first("name", CURVES)
 def test_curves_run_over_one_cycle_in_four_panels(name, solution):
     axes = getattr(plot, name)(solution).axes
     assert len(axes) == 4 and all(axis.get_xlim() == (0.0, 100.0) for axis in axes)

@@ -184,7 +184,7 @@ RECORDED = {
 @pytest.mark.parametrize(
     ("contact", "sizes", "objective"),
     [
-        ("imposed", (255, 3357), 0.3968238),
+        pytest.param("imposed", (255, 3357), 0.3968238, marks=pytest.mark.long),
         pytest.param("predicted", (2163, 2922), None, marks=pytest.mark.long),
     ],
 )

@@ -151,7 +151,12 @@ def test_waypoints_close_to_each_other_slow_nothing_down(gap):
 
 
 @pytest.mark.parametrize(
-    ("distance", "most"), [pytest.param(1e-6, 1.001, marks=pytest.mark.long), (1e-8, 1.05), (1e-10, 1.1)]
+    ("distance", "most"),
+    [
+        pytest.param(1e-6, 1.001, marks=pytest.mark.long),
+        pytest.param(1e-8, 1.05, marks=pytest.mark.long),
+        (1e-10, 1.1),
+    ],
 )
 def test_short_motions_are_handed_over_as_fast_as_rounding_lets_them(distance, most):
     motion = moves.retime(carriage(torque=1e3), [[0.7], [0.7 + distance]], acceleration=8.0, jerk=100.0)

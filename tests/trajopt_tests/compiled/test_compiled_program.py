@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hand_written import PointMasses
-from tiers import every
+from tiers import every, fast_first
 
 import problems
 import trajopt
@@ -308,7 +308,7 @@ def test_threads_give_the_same_answers_as_one_after_the_other(arm):
         assert np.array_equal(expected.curve.control_points[0], found.curve.control_points[0])
 
 
-@pytest.mark.parametrize("make", [build, lambda: problems.two_link_rr.build(intervals=4)])
+@fast_first("make", [build, lambda: problems.two_link_rr.build(intervals=4)])
 def test_a_pickled_program_is_the_same_program(make):
     compiled = trajopt.compile(make())
     copy = pickle.loads(pickle.dumps(compiled))

@@ -68,6 +68,7 @@ def test_torques_of_random_robots_never_leave_their_models(seed):
         assert np.all(np.abs(value.T - tau[..., i]) <= of_joint.radius[:, None] + rounding)
 
 
+@pytest.mark.long
 @fast_first("seed", range(6))
 def test_suprema_of_torques_are_reached_within_the_sharpness(seed):
     rng = np.random.default_rng(100 + seed)

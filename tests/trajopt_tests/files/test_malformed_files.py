@@ -289,7 +289,7 @@ def test_paths_that_name_no_file(tmp_path):
         ("header", np.array('{"format": 5}')),
         ("header", np.zeros(2)),
     ],
-    4,
+    2,
 )
 def test_checkpoints_that_are_not_what_they_should_be(problem, tmp_path, member, array):
     path = tmp_path / "solve.ckpt"

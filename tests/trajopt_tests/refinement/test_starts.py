@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -211,7 +212,7 @@ def long_climb():
     return problem
 
 
-@pytest.mark.parametrize("is_default", [True, False])
+@fast_first("is_default", [True, False])
 def test_a_duration_that_leads_nowhere_is_left_out_of_the_guess(is_default, monkeypatch):
     few = trajopt.Ipopt(max_iterations=60)
     if is_default:

@@ -94,7 +94,7 @@ def largest(solution, term):
     return solution.value(term, np.linspace(0.0, 1.0, 100_001)).max(axis=0)
 
 
-@every("name", ["curved", "velocity", "corners", "place", "obstacle", "energy"], fast=2)
+@every("name", ["curved", "velocity", "corners", "place", "obstacle", "energy"], fast=1)
 @every("offset", [-1e-5, 1e-5])
 def test_what_taylor_models_enclose_is_proved_or_refused(name, offset):
     solution, link = arm(), "joint2_tip"

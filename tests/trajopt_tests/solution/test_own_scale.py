@@ -45,6 +45,7 @@ def test_an_objective_that_becomes_negative_is_followed():
     assert found.converged and found.objective == pytest.approx(best.objective - 300.0, rel=1e-9)
 
 
+@pytest.mark.long
 def test_phases_are_scaled_anew_together():
     def linked(size):
         first, second = quartic(), quartic()

@@ -144,6 +144,7 @@ def test_equilibrium_starts_at_the_root_of_every_node():
     assert trajopt.solve(titration(), starts=1).verify().holds
 
 
+@pytest.mark.long
 def test_pendulum_of_index_one_has_the_optimum_of_its_angle():
     x, y, vx, vy, rod = at_start(swing(algebraic=True), "x", "y", "vx", "vy", "rod")
     np.testing.assert_allclose(rod * (x**2 + y**2), vx**2 + vy**2 - GRAVITY * y, atol=1e-6)

@@ -142,7 +142,7 @@ def test_pivots_do_not_depend_on_the_last_digits():
         assert np.array_equal(one.free, other.free), seed
 
 
-@fast_first(("degree", "spans", "repeats"), [(8, 10, 5), (5, 20, 3), (6, 30, 1), (4, 40, 2), (3, 60, 1)], 2)
+@fast_first(("degree", "spans", "repeats"), [(5, 20, 3), (8, 10, 5), (6, 30, 1), (4, 40, 2), (3, 60, 1)])
 def test_a_joint_locked_at_any_value_follows_from_its_ends(degree, spans, repeats):
     """q = 0.7 and v = 0 at every node, and q, v and a at both ends: all control points are 0.7."""
     basis = SplineBasis.clamped(np.linspace(0.0, 1.0, spans + 1), degree, [repeats] * (spans - 1))

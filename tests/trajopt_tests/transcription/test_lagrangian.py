@@ -47,7 +47,7 @@ def hessian_of_lagrangian(nlp, y, multipliers):
 
 
 @both_ways
-@fast_first("seed", TREES, 2)
+@fast_first("seed", TREES)
 def test_first_and_second_derivatives_are_slopes_of_values_and_gradients(seed, slope):
     nlp = trajopt.transcribe(problem_on(seed))
     y, multipliers = point_of(nlp, seed)

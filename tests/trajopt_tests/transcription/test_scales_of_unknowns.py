@@ -32,6 +32,7 @@ def test_the_optimum_does_not_depend_on_the_unit(unit):
     assert np.abs(u).max() <= 1.3 * (1.0 + 1e-6)
 
 
+@pytest.mark.long
 @fast_first("unit", [1e-9, 1e-6, 1.0, 1e4, 1e6])
 def test_derivatives_of_the_optimum_do_not_depend_on_the_unit(unit):
     found = trajopt.solve(driven(unit)).sensitivity("x_end").objective

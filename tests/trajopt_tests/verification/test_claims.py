@@ -94,7 +94,7 @@ def slower(arrays):
     return points
 
 
-@pytest.mark.parametrize("multipliers", ["kept", "left out"])
+@fast_first("multipliers", ["left out", "kept"])
 def test_a_motion_that_is_not_optimal_is_not_believed_whatever_error_the_file_tells(
     plain, tmp_path, multipliers
 ):
@@ -109,6 +109,7 @@ def test_a_motion_that_is_not_optimal_is_not_believed_whatever_error_the_file_te
     assert report.verdict == "FAIL" and report.kkt_recomputed and report.kkt_error > 1e-3
 
 
+@pytest.mark.long
 @fast_first("claimed", [-1.0, 1.0, float("nan")])
 def test_limits_that_are_left_are_found_whatever_a_certificate_of_format_1_tells(
     certified, tmp_path, claimed
@@ -146,6 +147,7 @@ def test_an_invented_structure_is_named(certified, tmp_path):
     assert any("is not at its bound" in each for each in report.differences)
 
 
+@pytest.mark.long
 def test_a_wider_tolerance_of_a_certificate_is_capped_by_the_range_of_its_limits(certified, tmp_path):
     def change(header):
         header["certificate"]["tolerance"] = 1e9
@@ -165,7 +167,7 @@ FORGED_CERTIFICATES = {
 }
 
 
-@fast_first("name", FORGED_CERTIFICATES, 2)
+@fast_first("name", FORGED_CERTIFICATES)
 def test_a_forged_certificate_fails_and_does_not_hold(certified, tmp_path, name):
     change, told = FORGED_CERTIFICATES[name]
     report = report_of(certified, tmp_path / "x.npz", lambda header: change(header["certificate"]))
@@ -340,6 +342,7 @@ def test_multipliers_that_are_not_finite_fail(plain, certified, tmp_path, name, 
         assert report_of(arrays, tmp_path / "x.npz", **{name: changed}).verdict == "FAIL"
 
 
+@pytest.mark.long
 @fast_first("residual", ["stationarity", "primal", "dual_scale"])
 def test_residuals_that_are_not_finite_fail(plain, certified, tmp_path, residual):
     for arrays in (plain, certified):

@@ -185,6 +185,7 @@ def test_the_accuracy_between_nodes_is_the_users():
             solution.verify(accuracy=wrong)
 
 
+@pytest.mark.long
 @fast_first("count", [4, 60])
 def test_random_peaks_wider_than_the_samples_are_never_passed(count):
     """Peaks anywhere, of any width from the resolution on, on limits of any size, against the accuracy."""

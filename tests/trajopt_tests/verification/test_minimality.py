@@ -125,6 +125,7 @@ def test_a_shift_that_cancels_an_entry_of_the_hessian_leaves_the_pattern_of_the_
     np.testing.assert_allclose(x, basis @ np.linalg.solve(along, basis.T @ right), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.long
 def test_the_lowest_curvatures_along_active_rows_are_those_of_the_eigenvalues():
     """Of the pole, its Hessian less a multiple of one, by shifts that are far below and far above."""
     solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
@@ -255,6 +256,7 @@ def test_costs_that_vanish_leave_nothing_to_gain():
         assert not report.minimality.reason and report.minimality.gain < 1e-3
 
 
+@pytest.mark.long
 @fast_first("mu", [1e-2, 1e-3, 1e-4])
 def test_small_products_of_many_limits_are_counted_together(mu):
     """A solve that stops at a barrier of mu tells a KKT error of mu, and takes up to 43 % longer."""

@@ -65,6 +65,7 @@ def test_a_file_holds_a_problem_without_a_picture_that_reads_a_table(tmp_path):
     assert system.states == problem.dynamics.states and not hasattr(system, "skeleton")
 
 
+@pytest.mark.long
 def test_a_report_shows_a_planar_picture(tmp_path):
     solution = trajopt.solve(crane(lambda node: rope(node)[:2]))
     assert 'alt="the robot in snapshots"' in trajopt.report.html(solution, tmp_path / "page.html")

@@ -72,20 +72,21 @@ def excess(solution, term, lower, upper, window=(0.0, 1.0)):
 
 
 @pytest.mark.filterwarnings("ignore::trajopt.base.errors.KinkWarning")
-@pytest.mark.parametrize(
+@fast_first(
     ("term", "lower", "upper", "size"),
     [
         (speed, -np.inf, 1.2, 1.2),
-        (speed, -1.2, 1.2, 1.2),  # not the range, which is twice as much
-        (speed, -1e9, 1.2, 3.0),  # nor the other bound, where nothing comes near it
-        (below_zero, -np.inf, 0.0, 1.0),  # bounded by zero alone: the scale that a report prints
+        (speed, -1e9, 1.2, 3.0),  # not the other bound, where nothing comes near it
         (kinked, -np.inf, 1.2, 1.2),
-        (wave, -np.inf, 1.3, 1.3),
         (trajopt.v, -1.2, 1.2, 1.2),
+        (far_from_zero, 99.999, 100.001, 0.002),  # far from zero the range is smaller
+        (speed, -1.2, 1.2, 1.2),  # nor the range, which is twice as much
+        (below_zero, -np.inf, 0.0, 1.0),  # bounded by zero alone: the scale that a report prints
+        (wave, -np.inf, 1.3, 1.3),
         (trajopt.a, -5.0, 5.0, 5.0),
         (far_from_zero, 99.0, 100.001, 1.001),
-        (far_from_zero, 99.999, 100.001, 0.002),  # far from zero the range is smaller
     ],
+    5,
 )
 def test_limits_hold_to_a_thousandth_of_their_size(term, lower, upper, size):
     solution = trajopt.solve(limited(term, lower, upper))

@@ -45,7 +45,7 @@ LIBRARY = {
 }
 
 
-@fast_first("name", LIBRARY, 6)
+@fast_first("name", LIBRARY, 4)
 def test_library_problems_have_ipopts_optimum_and_satisfy_the_kkt_conditions(name):
     nlp = transcribe(catalogue.build(name, LIBRARY[name]))
     ours, theirs = InteriorPoint().solve(nlp), Ipopt().solve(nlp)
@@ -232,6 +232,7 @@ def test_a_program_without_any_curvature_is_solved():
     assert solution.converged and solution.objective == pytest.approx(2.0, abs=1e-6)
 
 
+@pytest.mark.long
 @fast_first("weight", [1.0, 1e-3, 1e-6, 1e3])
 def test_a_cost_that_falls_for_ever_does_not_converge(weight):
     """Multipliers that grow with it divided the error away at 1e14."""

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pytest
 from tiers import fast_first
 
 from trajopt.solvers.matrices import Triplets
@@ -44,6 +45,7 @@ def random_program(rng, kind):
     return H, A, SHIFT * max(1.0, np.abs(H).max())
 
 
+@pytest.mark.long
 @fast_first("kind", ["scaled", "flat", "indefinite", "convex"])
 def test_the_signs_of_pivots_are_those_of_the_eigenvalues_along_the_constraints(kind):
     rng, sure, seen = np.random.default_rng(0), 0, set()
