@@ -9,15 +9,16 @@ from hand_written import PointMasses
 import dynamics
 import trajopt
 from benchmarks.published.textbook import aly_chan
+from trajopt.checks.path_equations import part_sums
 
 
-def mass(arcs=1):
+def mass(arcs=1, start=0.0, end=1.0):
     joint = dynamics.Joint("slide", "prismatic")
     cart = dynamics.RigidBodyModel([dynamics.Body("cart", joint, mass=1.0)], gravity=(0.0, 0.0, 0.0))
     arc = trajopt.Trajectory.uniform(6, duration=1.0 / arcs).arcs[0]
     problem = trajopt.Problem(cart, trajopt.Trajectory((arc,) * arcs))
-    problem.start_at(q=0.0, v=0.0)
-    problem.end_at(q=1.0, v=0.0)
+    problem.start_at(q=start, v=0.0)
+    problem.end_at(q=end, v=0.0)
     problem.minimize(trajopt.tau**2)
     return problem
 
@@ -36,6 +37,14 @@ def test_a_motion_without_costs_is_not_compared_with_them():
     equations = tuple(replace(each, cost=4e-13) for each in report.equations)
     assert replace(report, equations=equations, costs=(), objective=0.0).holds
     assert not replace(report, equations=tuple(replace(each, cost=1.0) for each in equations)).holds
+
+
+def test_a_robot_at_rest_travels_a_hundred_thousandth_of_a_unit_or_of_where_it_is():
+    """Sums of parts of the velocity are compared with that travel, and not with what the solver leaves."""
+    for place, travel in ((0.5, 5e-6), (7.0, 1e-5)):
+        solution = trajopt.solve(mass(start=place, end=place), refine=None, starts=1)
+        (sums,) = part_sums(solution, [trajopt.v], solution.node_times).values()
+        assert sums.max() == pytest.approx(travel, rel=1e-3)
 
 
 def held(over, equals):

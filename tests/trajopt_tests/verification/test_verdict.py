@@ -186,3 +186,8 @@ def test_an_equation_at_an_added_node_alone_is_stated_there():
 @pytest.mark.parametrize("left_over", [0.0, 1e-318, 1e-17])
 def test_the_scale_of_a_motion_at_rest_is_one_unit_whatever_rounding_leaves(left_over):
     assert np.array_equal(scale_of(np.full((3, 2), left_over)), np.ones(2))
+
+
+def test_a_component_below_a_millionth_of_the_largest_counts_as_that_millionth():
+    sums = np.array([[1.0, 1e-12, 1e-5], [2.0, 0.0, 0.0]])
+    np.testing.assert_allclose(scale_of(sums), [2.0, 2e-6, 1e-5], rtol=1e-12)

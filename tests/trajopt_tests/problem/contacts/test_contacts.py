@@ -15,6 +15,7 @@ from problems.gallery.legged.one_legged_hopper import BENT, hopper
 from problems.gallery.legged.quadruped_trot import build
 from problems.gallery.legged.solo import STANDING, minimize_effort, on_feet
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
+from trajopt.checks.residual_forces import base_balance
 from trajopt.problem.contact_problem import PUSH
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import extra
@@ -66,6 +67,10 @@ def test_equations_of_the_base_hold_between_nodes(half):
     missing = missing_at_base(half, times_of(half))
     assert np.abs(missing[:, :3]).max() < 2e-3 * WEIGHT
     assert np.abs(missing[:, 3:]).max() < 1e-3 * WEIGHT * STANDING[2]
+    balance = base_balance(half)
+    there = missing_at_base(half, np.array([balance.force_time]))[0, :3]
+    assert balance.force == pytest.approx(np.linalg.norm(there) / WEIGHT, rel=1e-6)
+    assert balance.force < 2e-3 and balance.moment < 1e-3 and 0.15 < balance.height < 0.35
 
 
 def test_the_ground_carries_the_weight_on_average(half):
