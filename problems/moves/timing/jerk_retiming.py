@@ -2,7 +2,7 @@
 
     minimize T   subject to   q = P(w(t)),  |v|, |a| and |jerk| within limits,  lower <= tau <= upper
 
-with P a path at rest at both ends (`rest_path`) and w'^2 a quadratic spline of w (`smooth_speed`), whose
+with P a path at rest at both ends (`smooth_path`) and w'^2 a quadratic spline of w (`smooth_speed`), whose
 spans take about the same time. Limits hold at both ends and in the middle of every span, narrower where a
 sample between them exceeds one. What is left is removed by more time for everything; bounds prove the result
 for all times (`smooth_motion`).
@@ -18,7 +18,7 @@ from problems.moves.certificate import TOLERANCE, MotionCertificate
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.spline_path import SplinePath, jump_of
 from problems.moves.timing.limit_rows import LimitRows
-from problems.moves.timing.rest_path import RestPath
+from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.smooth_motion import SHARP, SmoothMotion
 from problems.moves.timing.smooth_speed import SmoothSpeed
 from problems.moves.timing.speed_search import fastest
@@ -44,7 +44,7 @@ def jerk_limited(model: RigidBodyModel, path: SplinePath, limits: MotionLimits) 
     torque does not suffice to hold still, UnboundedError where nothing limits the speed.
     """
     _check_smooth(path, model.joint_names)
-    rows = LimitRows(model, RestPath(path), limits)
+    rows = LimitRows(model, SmoothPath(path), limits)
     knots = rows.along.knots(np.linspace(0.0, 1.0, COARSE + 1), COARSE)
     coarse = fastest(knots, rows.on(knots, {}))
     every = np.linspace(0.0, coarse.times[-1], COARSE + 1)

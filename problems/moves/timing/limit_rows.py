@@ -15,7 +15,7 @@ import numpy as np
 from problems.moves.limit_excess import limit_size
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import spring_torques, viscous_friction
-from problems.moves.timing.rest_path import RestPath
+from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.smooth_motion import SHARP, friction_free
 from problems.moves.timing.speed_search import SpeedBounds
 from trajopt.base.arrays import Array
@@ -33,7 +33,7 @@ class LimitRows:
     """The limits of a motion on a path, as bounds of the squared rate of its coordinate."""
 
     model: RigidBodyModel
-    along: RestPath
+    along: SmoothPath
     limits: MotionLimits
 
     def on(self, knots: Array, margins: Mapping[str, Array]) -> SpeedBounds:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from problems.moves.timing.rest_path import STEP, RestPath, chained, step
+from problems.moves.timing.smooth_path import STEP, SmoothPath, chained, step
 from problems.moves.timing.smooth_speed import SmoothSpeed
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
@@ -31,7 +31,7 @@ class PathModels:
     """Models of positions, speeds, accelerations, jerks and torques of a robot on a path."""
 
     model: RigidBodyModel
-    along: RestPath
+    along: SmoothPath
     speed: SmoothSpeed
 
     @cached_property

@@ -20,7 +20,7 @@ from problems.moves.path_quantities import coulomb_friction, motor_torques
 from problems.moves.spline_path import SplinePath
 from problems.moves.timing.path_models import PathModels
 from problems.moves.timing.path_motion import PathMotion
-from problems.moves.timing.rest_path import RestPath
+from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.smooth_speed import SmoothSpeed
 from problems.moves.timing.tube import Tube
 from trajopt.base.arrays import Array
@@ -61,9 +61,9 @@ class SmoothMotion(PathMotion):
         return self.speed.times
 
     @cached_property
-    def along(self) -> RestPath:
+    def along(self) -> SmoothPath:
         """The path over w."""
-        return RestPath(self.path)
+        return SmoothPath(self.path)
 
     def s(self, t: Any, order: int = 0) -> Array:
         """The path's coordinate, or a rate of it, at times in [0, duration]."""

@@ -20,7 +20,7 @@ import numpy as np
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.spline_path import SplinePath
 from problems.moves.timing.limit_rows import PARTS, LimitRows
-from problems.moves.timing.rest_path import RestPath
+from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.smooth_speed import SmoothSpeed
 from problems.moves.timing.speed_search import SpeedSearch, transferred
 from problems.moves.timing.tube import Tube
@@ -166,7 +166,7 @@ class TubeSearch:
 
     def time_and_slope(self, unknowns: Array) -> tuple[float, Array]:
         """T and its derivatives by the unknowns."""
-        rows = LimitRows(self.model, RestPath(self.moved(unknowns)), self.limits)
+        rows = LimitRows(self.model, SmoothPath(self.moved(unknowns)), self.limits)
         knots = np.linspace(0.0, 1.0, SPANS + 1)
         bounds = rows.on(knots, {})
         unit = bounds.highest_constant

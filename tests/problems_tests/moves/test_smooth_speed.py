@@ -5,7 +5,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import BSpline
 
 from problems.moves.spline_path import SplinePath
-from problems.moves.timing.rest_path import RestPath
+from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.smooth_speed import SmoothSpeed, local_values
 from problems.moves.timing.speed_search import SpeedBounds, fastest
 
@@ -51,7 +51,7 @@ def test_a_constant_rate_takes_its_time_and_one_nearly_constant_no_other():
 def test_a_path_at_rest_has_the_derivatives_of_the_composition_and_an_inverse():
     s = np.array([-1.0, 0.5, 2.0])
     path = SplinePath(s, np.random.default_rng(0).normal(size=(6, 2, 3)), s)
-    along, w = RestPath(path), np.linspace(0.05, 0.6, 20)
+    along, w = SmoothPath(path), np.linspace(0.05, 0.6, 20)
     np.testing.assert_allclose(along.w(along.s(w)), w, rtol=1e-12)
     np.testing.assert_array_equal(along.w(s[[0, -1]]), [0.0, 1.0])
     w, h = w[np.abs(w - along.w(s[1:2])) > 0.01], 1e-6

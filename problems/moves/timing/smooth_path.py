@@ -21,7 +21,7 @@ FINE, NEWTON_STEPS = 4096, 6  # from a table, the inverse of S to rounding
 
 
 @dataclass(frozen=True, eq=False)
-class RestPath:
+class SmoothPath:
     """P(w) and its derivatives up to the third."""
 
     path: SplinePath
