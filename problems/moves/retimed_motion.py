@@ -12,6 +12,7 @@ from problems.moves.certificate import MotionCertificate
 from problems.moves.limit_excess import worst_line
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.spline_path import SplinePath
+from problems.moves.timing.end_states import EndStates
 from problems.moves.timing.path_motion import PathMotion
 from problems.moves.timing.tube import Tube
 from trajopt.base.arguments import numbers
@@ -30,8 +31,8 @@ class RetimedMotion(PathMotion):
     """q(t) = p(s(t)), made by `moves.retime`.
 
     grid : (segments + 1,) s; speeds : (segments + 1,) s'^2 there, linear in s between: s'' is constant
+    ends : how it was to begin and to end; None: at rest
     tube : around the path that was given, where there is one
-    ends : (2, n) speeds of the joints at the start and at the end that were asked for; None: at rest
     converged : whether the certificate holds
     """
 
@@ -41,8 +42,8 @@ class RetimedMotion(PathMotion):
     grid: Array
     speeds: Array
     certificate: MotionCertificate
+    ends: EndStates | None = None
     tube: Tube | None = None
-    ends: Array | None = None
 
     @property
     def duration(self) -> float:
@@ -93,11 +94,10 @@ class RetimedMotion(PathMotion):
         part = (np.arange(SAMPLES) + 0.5) / SAMPLES
         t = (self.times[:-1, None] + np.diff(self.times)[:, None] * part).ravel()
         lines = self.sampled_limits(t)
-        drift, ends = self._integral_error(), self.v(self.times[[0, -1]])
-        ends = ends if self.ends is None else ends - self.ends
+        drift = self._integral_error()
         lines.append(worst_line("path", names, drift / np.abs(self.q(t)).max(), self.times[1:]))
-        top = np.abs(self.v(t)).max()
-        lines.append(worst_line("ends", names, np.abs(ends) / top, self.times[[0, -1]]))
+        ends = self.end_errors(self.v, None if self.ends is None else self.ends.v)
+        lines.append(worst_line("ends", names, ends, self.times[[0, -1]]))
         return MotionCertificate((*lines, *self.tube_lines()))
 
     def _integral_error(self) -> Array:

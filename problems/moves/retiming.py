@@ -26,13 +26,15 @@ from problems.moves.path_quantities import (
 from problems.moves.retimed_motion import SAMPLES, RetimedMotion
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import SplinePath, path_of
+from problems.moves.state_limits import AFTER, BEFORE, check_state
+from problems.moves.timing.end_states import EndStates, end_states_of
 from problems.moves.timing.jerk_retiming import jerk_limited
 from problems.moves.timing.smooth_motion import SmoothMotion
 from problems.moves.timing.tube import tube_of
 from problems.moves.timing.tube_search import faster_path
-from trajopt.base.arguments import check_count, finite_numbers, short_repr
+from trajopt.base.arguments import check_count
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnboundedError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnboundedError
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 if TYPE_CHECKING:
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
 CHECKED = 200  # segments on which limits without those of jerk are checked, before a search with them
 MOST_PASSES = 30  # of solving and checking the torques
 STEEPEST = 2.0  # quotient of bounds of s'^2 at neighbouring grid points
-START, END = "start_velocity", "end_velocity"
-ASIDE = 1e-6  # of a speed, by which it may miss the direction of the path
 FASTEST = 1e9  # lengths of the path in s, per second: the bound of s' where no limit has lowered it
 
 
@@ -58,9 +58,11 @@ def retime(
     tool_tube: Any = None,
     start_velocity: Any = None,
     end_velocity: Any = None,
+    start_acceleration: Any = None,
+    end_acceleration: Any = None,
     intervals: int = 2000,
 ) -> RetimedMotion | SmoothMotion:
-    """The motion of least time on a path of the joints, from rest to rest, or from and to given speeds.
+    """The motion of least time on a path of the joints, from rest to rest, or from and to states of motion.
 
     minimize T   subject to   q(t) = p(s(t)),  |v| <= velocity,  |a| <= acceleration,  lower <= tau <= upper
 
@@ -77,7 +79,9 @@ def retime(
         are not looked at
     tool_tube : frame -> m, with `tube`: how far positions of frames may leave the path, too
     start_velocity, end_velocity : (n,) rad/s or m/s, along the path, which takes their directions where
-        waypoints are joined; None: at rest. Without a limit of jerk and a tube: `moves.Task` has both
+        waypoints are joined; None: at rest. Not in a tube
+    start_acceleration, end_acceleration : (n,) rad/s^2 or m/s^2, with `jerk`: a = p' s'' + p'' s'^2, whose
+        part across the path waypoints take, too; None: s'' = 0
     intervals : about how many segments the path is divided into, without a limit of jerk
 
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
@@ -89,8 +93,8 @@ def retime(
 
     Raises ShapeError, NotFiniteError or OptionError for what is no path, no limit or no tube,
     UnknownNameError for a frame that the robot does not have, InfeasibleBoundsError
-    for a path beyond the joints' ranges, a torque that does not suffice to hold still on it, or a speed at an
-    end that is not along the path, or with which no motion keeps the limits,
+    for a path beyond the joints' ranges, a torque that does not suffice to hold still on it, or a speed or an
+    acceleration at an end that is not one on the path, or with which no motion keeps the limits,
     ProblemError where the direction of the path jumps, UnboundedError where nothing limits the speed.
     Source: Pham and Pham (2018), see `speed_profile`.
     """
@@ -98,59 +102,66 @@ def retime(
 
     checked_model(model)
     check_count("intervals", intervals, least=2)
-    ends = [_velocity_of(model, each, name) for each, name in ((start_velocity, START), (end_velocity, END))]
-    if any(np.any(end) for end in ends) and not (jerk is None and tube is None and tool_tube is None):
+    accelerations = start_acceleration, end_acceleration
+    if jerk is None and accelerations != (None, None):
         raise OptionError(
-            "with limits of jerk, or in a tube, a motion begins and ends at rest: leave start_velocity and "
-            "end_velocity out, or use moves.Task with start(q=..., v=..., a=...)"
+            "an acceleration is given at an end, and without a limit of jerk it may jump there: give jerk=, "
+            "or leave start_acceleration and end_acceleration out"
         )
-    along = [end / np.linalg.norm(end) if np.any(end) else None for end in ends]
-    path = path_of(model, waypoints, jerk is not None, (along[0], along[1]))
+    ends = end_states_of(model, (start_velocity, end_velocity), accelerations)
+    if np.any(ends.in_motion) and (tube is not None or tool_tube is not None):
+        raise OptionError(
+            "in a tube a motion begins and ends at rest: leave start_velocity and end_velocity out, or the "
+            "tube, or use moves.Task with start(q=..., v=..., a=...)"
+        )
+    path = path_of(model, waypoints, jerk is not None, ends)
     limits = limits_of(model, velocity, acceleration, torque, jerk, path.waypoints)
     path = path.divided(limits.borders)
-    if any(np.any(end) for end in ends):
-        return Retiming(model, path, limits, path.grid(intervals), np.array(ends)).motion()
     if tube is None and tool_tube is None:
-        return _on(model, path, limits, intervals, jerk is not None)
+        return _on(model, path, limits, intervals, jerk is not None, ends)
     around = tube_of(model, path, tube, tool_tube)
-    every = [_on(model, path, limits, intervals, jerk is not None)]
+    every = [_on(model, path, limits, intervals, jerk is not None, ends)]
     with suppress(InfeasibleBoundsError):  # where the motors cannot hold the robot, it stays on the path
-        every.append(_on(model, faster_path(around, limits), limits, intervals, jerk is not None))
+        every.append(_on(model, faster_path(around, limits), limits, intervals, jerk is not None, ends))
     best = min(every, key=lambda motion: (not motion.converged, motion.duration))
     best = replace(best, tube=around)
     return replace(best, certificate=MotionCertificate((*best.certificate.lines, *best.tube_lines())))
 
 
 def _on(
-    model: RigidBodyModel, path: SplinePath, limits: MotionLimits, intervals: int, smooth: bool
+    model: RigidBodyModel,
+    path: SplinePath,
+    limits: MotionLimits,
+    intervals: int,
+    smooth: bool,
+    ends: EndStates,
 ) -> RetimedMotion | SmoothMotion:
     """The motion on a path as it is; smooth : with limits of jerk."""
     if not smooth:
-        return Retiming(model, path, limits, path.grid(intervals)).motion()
+        return Retiming(model, path, limits, path.grid(intervals), ends).motion()
     Retiming(model, path, limits, path.grid(CHECKED)).check()
-    return jerk_limited(model, path, limits)
-
-
-def _velocity_of(model: RigidBodyModel, given: Any, name: str) -> Array:
-    """(n,), zero of None."""
-    found = np.zeros(model.n) if given is None else finite_numbers(given, name)
-    if found.shape != (model.n,):
-        raise ShapeError(f"{name} has shape {found.shape}: give ({model.n},), a speed per joint")
-    return found
+    q = path(path.breakpoints[[0, -1]])
+    for end, (name, side) in enumerate((("start", AFTER), ("end", BEFORE))):
+        check_state(name, model, limits.parts[-end], (q[end], ends.v[end], ends.a[end]), side)
+    try:
+        return jerk_limited(model, path, limits, ends)
+    except InfeasibleBoundsError:  # which part of a speed would be possible, if that is the reason
+        Retiming(model, path, limits, path.grid(CHECKED), ends).check()
+        raise
 
 
 @dataclass(frozen=True, eq=False)
 class Retiming:
     """The search for the greatest squared path speeds on a grid (segments + 1,) of s.
 
-    ends : (2, n) speeds of the joints at both ends; None: at rest
+    ends : speeds of the joints at both ends; None: at rest
     """
 
     model: RigidBodyModel
     path: SplinePath
     limits: MotionLimits
     grid: Array
-    ends: Array | None = None
+    ends: EndStates | None = None
 
     @cached_property
     def proved(self) -> Mapping[str, SegmentQuantity]:
@@ -197,26 +208,15 @@ class Retiming:
     @cached_property
     def end_speeds(self) -> tuple[float, float]:
         """s'^2 at both ends; InfeasibleBoundsError for speeds that are not along the path."""
-        if self.ends is None:
-            return 0.0, 0.0
-        found = []
-        for velocity, s, name in zip(self.ends, self.grid[[0, -1]], (START, END), strict=True):
-            slope = self.path(s, 1)
-            rate = float(velocity @ slope / max(slope @ slope, NOT_ZERO))
-            if rate < 0.0 or np.linalg.norm(velocity - rate * slope) > ASIDE * np.linalg.norm(velocity):
-                raise InfeasibleBoundsError(
-                    f"{name} is {short_repr(velocity.tolist())}, and the path there goes along "
-                    f"{short_repr(slope.tolist())}: give a speed along the path, or waypoints"
-                )
-            found.append(rate**2)
-        return found[0], found[1]
+        first, last = (0.0, 0.0) if self.ends is None else (self.ends.rates(self.path)[:, 0] ** 2).tolist()
+        return first, last
 
     def motion(self) -> RetimedMotion:
         """The motion of least time, with its certificate."""
         exact = [quantity.rows() for name, quantity in self.proved.items() if name != "speed"]
         speeds = self._torque_limited(exact) if self.limits.has_torque else self._fastest(exact)
         known = MotionCertificate(())
-        motion = RetimedMotion(self.model, self.path, self.limits, self.grid, speeds, known, ends=self.ends)
+        motion = RetimedMotion(self.model, self.path, self.limits, self.grid, speeds, known, self.ends)
         return replace(motion, certificate=self.certificate(motion))
 
     def check(self) -> None:
@@ -226,20 +226,13 @@ class Retiming:
             torque = torque_on(self.model, self.path, self.grid, self.limits)
             self._check_rest(torque)
             rows.append(torque.rows())
-        if not np.all(np.isfinite(self.limits.jerk)):  # else jerks limit the speed everywhere
+        if self.ends is not None:
+            self._profile(rows)
+        elif not np.all(np.isfinite(self.limits.jerk)):  # else jerks limit the speed everywhere
             self._fastest(rows)
 
     def _fastest(self, rows: list[Array]) -> Array:
-        always = np.zeros((len(self.grid) - 1, 1, 3))  # 0 <= 0, where speed alone is limited
-        asked = self.end_speeds
-        speeds = fastest_profile(np.concatenate([always, *rows], axis=1), self.ceilings, *asked)
-        for place, name, which in ((0, START, "begins"), (-1, END, "ends")):
-            if speeds[place] < asked[place] * (1.0 - AGREEMENT):
-                share = float(np.sqrt(speeds[place] / asked[place]))
-                raise InfeasibleBoundsError(
-                    f"no motion within the limits {which} with {name}: {share:.4g} of it is the most on this "
-                    "path; give a lower speed, higher limits, or a longer way"
-                )
+        speeds = self._profile(rows)
         if np.any(speeds >= (1.0 - AGREEMENT) * self.highest_rate**2):
             s = self.grid[int(np.argmax(speeds))]
             moving = [self.model.joint_names[joint] for joint in np.flatnonzero(self.path(s, 1))]
@@ -247,6 +240,20 @@ class Retiming:
                 f"nothing limits the speed along the path at s = {s:.6g}: give velocity=, acceleration= or "
                 f"torque= of the joints that move there ({', '.join(moving) or 'none: leave this part out'})"
             )
+        return speeds
+
+    def _profile(self, rows: list[Array]) -> Array:
+        """The fastest s'^2 within rows; InfeasibleBoundsError for ends that are too fast."""
+        always = np.zeros((len(self.grid) - 1, 1, 3))  # 0 <= 0, where speed alone is limited
+        asked = self.end_speeds
+        speeds = fastest_profile(np.concatenate([always, *rows], axis=1), self.ceilings, *asked)
+        for place, name, which in ((0, "start_velocity", "begins"), (-1, "end_velocity", "ends")):
+            if speeds[place] < asked[place] * (1.0 - AGREEMENT):
+                share = float(np.sqrt(speeds[place] / asked[place]))
+                raise InfeasibleBoundsError(
+                    f"no motion within the limits {which} with {name}: {share:.4g} of it is the most on this "
+                    "path; give a lower speed, higher limits, or a longer way"
+                )
         return speeds
 
     def _torque_limited(self, exact: list[Array]) -> Array:

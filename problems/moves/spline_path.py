@@ -21,6 +21,7 @@ from trajopt.problem.systems.joint_path import points_and_chords
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
+    from problems.moves.timing.end_states import EndStates
 
 SHORTEST = 0.1  # of a neighbouring chord: the part of s that a shorter one takes
 LOWEST_DEGREE = 3  # of the coefficients kept, so that a straight line has second derivatives, of zero
@@ -92,12 +93,12 @@ def path_of(
     model: KinematicTree,
     given: Any,
     smooth: bool = False,
-    ends: tuple[Array | None, Array | None] = (None, None),
+    ends: EndStates | None = None,
 ) -> SplinePath:
     """The path of a model's joints through waypoints, or a spline of SciPy as it is; see `retime`.
 
-    smooth : whether waypoints are joined by a spline of degree five, which bends least at its ends
-    ends : unit directions (n,) of a path through waypoints at both ends; None: free
+    smooth : whether waypoints are joined by a spline of degree five, which bends least at ends at rest
+    ends : speeds and accelerations, of which a path through waypoints takes directions and bends; None: free
     """
     names = model.joint_names
     if isinstance(given, np.ndarray | list | tuple):
@@ -125,12 +126,13 @@ def _parameters(chords: Array) -> Array:
 
 
 def _through(
-    points: Array, s: Array, model: KinematicTree, smooth: bool, directions: tuple[Array | None, Array | None]
+    points: Array, s: Array, model: KinematicTree, smooth: bool, ends: EndStates | None
 ) -> SplinePath:
     """The cubic spline with continuous second derivative through waypoints at s.
 
     Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator, or a
-    direction. `smooth`: the spline of degree five whose third and fourth derivatives are zero at both ends.
+    direction. `smooth`: the spline of degree five whose third and fourth derivatives are zero at ends at
+    rest, or whose first and second ones are those of a motion.
     """
     from scipy.interpolate import CubicSpline, make_interp_spline
 
@@ -143,12 +145,18 @@ def _through(
             f"limits {limits.q_lower[joint]:.6g} to {limits.q_upper[joint]:.6g} (rad or m, not degrees): "
             "move the waypoint"
         )
-    if smooth and len(points) > 2:  # through two, a parabola has no such derivatives either: a line
-        zero = np.zeros(points.shape[1])
-        ends = [(3, zero), (4, zero)]
-        return _of_spline(make_interp_spline(s, points, k=5, bc_type=(ends, ends)), model.joint_names)
-    ends = ["not-a-knot" if direction is None else (1, direction) for direction in directions]
-    return SplinePath(s, _raised(CubicSpline(s, points, bc_type=ends).c), s)
+    directions = (None, None) if ends is None else ends.directions()
+    if smooth and (
+        len(points) > 2 or any(each is not None for each in directions)
+    ):  # else a parabola has these ends, too
+        zero, bends = np.zeros(points.shape[1]), np.zeros((2, 1)) if ends is None else ends.bends()
+        sides = [
+            [(3, zero), (4, zero)] if direction is None else [(1, direction), (2, bend + zero)]
+            for direction, bend in zip(directions, bends, strict=True)
+        ]
+        return _of_spline(make_interp_spline(s, points, k=5, bc_type=sides), model.joint_names)
+    cubic = ["not-a-knot" if direction is None else (1, direction) for direction in directions]
+    return SplinePath(s, _raised(CubicSpline(s, points, bc_type=cubic).c), s)
 
 
 def _of_spline(given: Any, names: tuple[str, ...]) -> SplinePath:

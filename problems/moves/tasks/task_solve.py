@@ -12,11 +12,11 @@ import numpy as np
 import trajopt
 from problems.moves.obstacles import LEAST_SECONDS, SOLVER, STOPPED, solve_clear
 from problems.moves.planning.planned_path import is_clear
+from problems.moves.state_limits import AFTER, BEFORE, check_state
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.pose_sequence import first_guess
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.stated_task import StatedTask
-from problems.moves.tasks.states import check_states
 from problems.moves.tasks.task_problem import MARGIN, TaskProblem
 from problems.moves.tasks.ways import SHARE, ways_past_obstacles
 from trajopt.base.arguments import check_count, numbers, short_repr
@@ -39,7 +39,7 @@ def solved(
     """The best motion from its own guess and those that are given; see `Task.solve`."""
     intervals = _intervals(task) if intervals is None else intervals
     check_count("intervals", intervals, least=4)
-    check_states(task)
+    _check_states(task)
     given = [TaskProblem(task, guess, intervals) for guess in _given_paths(task, paths)]
     own = (TaskProblem(task, guess, intervals) for guess in ways_past_obstacles(task, first_guess(task)))
     solve = _clear if len(task.steps) == 1 and not _is_free(task) else _thorough
@@ -47,6 +47,19 @@ def solved(
     for problem in given:
         found += _motions([problem], solve, time_limit)
     return min(found, key=_order)
+
+
+def _check_states(task: StatedTask) -> None:
+    """`check_state` of the start and all goals in motion, on the ways to and from each."""
+    for number, goal in enumerate(task.goals):
+        if goal.v is None and goal.a is None:
+            continue
+        free = np.full(task.robot.model.n, np.nan)
+        state = goal.joints, free if goal.v is None else goal.v, free if goal.a is None else goal.a
+        for way, side in ((number - 1, BEFORE), (number, AFTER)):
+            if 0 <= way < len(task.steps):
+                model = task.loaded(task.steps[way].payloads)
+                check_state(goal.name, model, task.limits.of(way), state, side)
 
 
 def _intervals(task: StatedTask) -> int:

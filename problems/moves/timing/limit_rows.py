@@ -1,4 +1,4 @@
-"""The limits of a motion on a path at rest at its ends, as rows of `SpeedBounds` in x = w'^2.
+"""The limits of a motion on a path over w, as rows of `SpeedBounds` in x = w'^2.
 
 v^2 = P'^2 x            a = P'' x + P' x' / 2
 tau = A x' / 2 + B x + C            jerk = sqrt(x) (P''' x + 3 P'' x' / 2 + P' x'' / 2)
@@ -15,8 +15,8 @@ import numpy as np
 from problems.moves.limit_excess import limit_size
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import spring_torques, viscous_friction
-from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.smooth_motion import SHARP, friction_free
+from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.speed_search import SpeedBounds
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 KINDS = "speed", "acceleration", "torque", "jerk"
 PARTS = np.array([0.0, 0.5, 1.0])  # of a span: where limits are imposed
+RAMP = 12.0  # spans from an end in motion, over which the room that limits leave grows to `SHARP`
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,8 @@ class LimitRows:
         """At `PARTS` of the spans between knots, narrower by margins (spans, n) relative to the limits."""
         p = self.along.derivatives(knots[:-1] + PARTS[:, None] * np.diff(knots))
         limits = self._limits_on(knots)
-        zero, inside = np.zeros_like(p[0]), {name: 1.0 - margins.get(name, 0.0) - SHARP for name in KINDS}
+        room = self.room(np.arange(len(knots) - 1) + PARTS[:, None], len(knots) - 1)[..., None]
+        zero, inside = np.zeros_like(p[0]), {name: 1.0 - margins.get(name, 0.0) - room for name in KINDS}
         v = inside["speed"] ** 2 * limits.velocity**2
         a, jerk = inside["acceleration"] * limits.acceleration, inside["jerk"] * limits.jerk
         every = [
@@ -52,7 +54,18 @@ class LimitRows:
         factors, bounds, friction = map(_joined, zip(*every, *jerks, strict=True))
         count = sum(bound.shape[-1] for _, bound, _ in jerks)
         is_jerk = np.arange(bounds.shape[-1]) >= bounds.shape[-1] - count
+        for end, held in zip((0, -1), self.along.held, strict=True):
+            if held:  # all but the jerk is given there
+                bounds[end, end, ~is_jerk] = np.inf
         return SpeedBounds(PARTS, factors, bounds, friction, is_jerk)
+
+    def room(self, place: Array, count: int) -> Array:
+        """Relative room that limits leave at places, in spans from the start: none at ends in motion."""
+        first, last = self.along.held
+        nearest = np.full_like(place, RAMP)
+        nearest = np.minimum(nearest, place) if first else nearest
+        nearest = np.minimum(nearest, count - place) if last else nearest
+        return SHARP * (nearest / RAMP) ** 2
 
     def _limits_on(self, knots: Array) -> MotionLimits:
         """The limits of every span."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from problems.moves.timing.smooth_path import STEP, SmoothPath, chained, step
+from problems.moves.timing.smooth_path import SmoothPath, chained
 from problems.moves.timing.smooth_speed import SmoothSpeed
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
@@ -91,12 +91,12 @@ class PathModels:
     def _step(self, w: TaylorModel) -> list[Any]:
         """S' , S'' and S'''."""
         first, last = self.along.ends
-        return [_horner(step(order) * (last - first), w) for order in (1, 2, 3)]
+        return [_horner(self.along.derivative(order) * (last - first), w) for order in (1, 2, 3)]
 
     def _path(self, w: TaylorModel, start: TaylorModel, rows: Model) -> list[list[Any]]:
         """p and its derivatives by s up to the third, one model per joint each."""
         first, last = self.along.ends
-        u = first + _horner(STEP * (last - first), w) - start
+        u = first + _horner(self.along.coefficients * (last - first), w) - start
         n = self.model.n
         powers = [rows[i : i + n] for i in range(0, len(rows), n)]
         found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from problems.moves.motion import Motion
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_path import SplinePath
+from problems.moves.timing.end_states import EndStates
 from problems.moves.timing.tube import Tube
 from trajopt.base.arrays import Array
 
@@ -26,6 +28,7 @@ class PathMotion(Motion):
 
     model: RigidBodyModel
     path: SplinePath
+    ends: EndStates | None
     tube: Tube | None
 
     @abstractmethod
@@ -34,6 +37,16 @@ class PathMotion(Motion):
 
     def limits_at(self, t: ArrayLike) -> MotionLimits:
         return self.limits.at(self.s(t))
+
+    def end_errors(self, curve: Callable[[Any], Array], wanted: Array | None) -> Array:
+        """Errors of a curve at both ends, (2, n), relative to its largest value at breakpoints.
+
+        wanted : (2, n), NaN where it is free; None: zero
+        """
+        t = self.breakpoints
+        value = curve(t[[0, -1]])
+        wanted = np.zeros_like(value) if wanted is None else np.where(np.isnan(wanted), value, wanted)
+        return np.abs(value - wanted) / np.abs(curve(t)).max()
 
     def tube_lines(self) -> tuple[LimitLine, ...]:
         """Lines of the tube that the motion uses, for all times; empty without one."""

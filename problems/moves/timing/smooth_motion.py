@@ -6,18 +6,18 @@ coordinate (`trajopt.taylor_models`), spans being divided where that is not shar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from problems.moves.certificate import LimitLine, MotionCertificate, largest
-from problems.moves.limit_excess import limit_size, relative_excess, with_peaks
+from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate, largest
+from problems.moves.limit_excess import limit_size, relative_excess, with_peaks, worst_line
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import coulomb_friction, motor_torques
 from problems.moves.spline_path import SplinePath
+from problems.moves.timing.end_states import EndStates
 from problems.moves.timing.path_models import PathModels
 from problems.moves.timing.path_motion import PathMotion
 from problems.moves.timing.smooth_path import SmoothPath
@@ -33,22 +33,31 @@ if TYPE_CHECKING:
 SAMPLES = 8  # in every span
 SHARP = 2e-5  # of a limit: by how much a bound may exceed what is reached
 
+AT_LIMIT = 0.2 * TOLERANCE  # likewise, where a motion begins or ends at the limit
+
 
 @dataclass(frozen=True, eq=False)
 class SmoothMotion(PathMotion):
-    """q(t) = p(s(t)) with a continuous acceleration, rest to rest, made by `moves.retime` with `jerk=`.
+    """q(t) = p(s(t)) with a continuous acceleration, made by `moves.retime` with `jerk=`.
 
-    speed : the squared rate of the coordinate w of a path at rest at both ends
+    along : the path over a coordinate w; speed : the squared rate of w
+    ends : how it was to begin and to end; None: at rest
     tube : around the path that was given, where there is one
     certificate : of all limits for all times, where the robot has models; else of torques at samples
     """
 
     model: RigidBodyModel
-    path: SplinePath
+    along: SmoothPath
     limits: MotionLimits
     speed: SmoothSpeed
     certificate: MotionCertificate
+    ends: EndStates | None = None
     tube: Tube | None = None
+
+    @property
+    def path(self) -> SplinePath:  # type: ignore[override]
+        """The path of the joints."""
+        return self.along.path
 
     @property
     def duration(self) -> float:
@@ -59,11 +68,6 @@ class SmoothMotion(PathMotion):
     def breakpoints(self) -> Array:
         """Times at which the jerk jumps."""
         return self.speed.times
-
-    @cached_property
-    def along(self) -> SmoothPath:
-        """The path over w."""
-        return SmoothPath(self.path)
 
     def s(self, t: Any, order: int = 0) -> Array:
         """The path's coordinate, or a rate of it, at times in [0, duration]."""
@@ -88,8 +92,15 @@ class SmoothMotion(PathMotion):
         return replace(self, speed=self.speed.slower(factor))
 
     def verify(self) -> MotionCertificate:
-        """All limits again, at samples, from q(t), v(t), a(t), jerk(t) and tau(t) alone."""
+        """All limits again, at samples, from q(t), v(t), a(t), jerk(t) and tau(t) alone.
+
+        Beside the limits "ends" is the largest error of speeds and accelerations there, relative to the
+        largest.
+        """
         lines = self.sampled_limits(self.sample_times(SAMPLES + 3))
+        v, a = (None, None) if self.ends is None else (self.ends.v, self.ends.a)
+        missed = np.maximum(self.end_errors(self.v, v), self.end_errors(self.a, a))
+        lines.append(worst_line("ends", self.joint_names, missed, self.breakpoints[[0, -1]]))
         return MotionCertificate((*lines, *self.tube_lines()))
 
     def sample_times(self, count: int) -> Array:
@@ -103,12 +114,16 @@ class SmoothMotion(PathMotion):
 
     def excess_at(self, t: Array, limits: MotionLimits) -> dict[str, Array]:
         """Excess over all limits but those of position, relative to them, at times (k,): kind -> (k, n)."""
-        curves = {"speed": self.v, "acceleration": self.a, "jerk": self.jerk, "torque": self.tau_without_dry}
         return {
-            name: relative_excess(curves[name](t), *ends)
+            name: relative_excess(self._curves[name](t), *ends)
             for name, ends in self.bounds(limits).items()
-            if name in curves
+            if name in self._curves
         }
+
+    @property
+    def _curves(self) -> Mapping[str, Callable[[Array], Array]]:
+        """All limited quantities but positions."""
+        return {"speed": self.v, "acceleration": self.a, "jerk": self.jerk, "torque": self.tau_without_dry}
 
     def excess_on_spans(self) -> dict[str, Array]:
         """The largest of it on every span, from samples and parabolas through them: kind -> (spans, n)."""
@@ -183,12 +198,18 @@ class SmoothMotion(PathMotion):
         return LimitLine(name, "proved", float(excess[worst]), self.joint_names[joint], time)
 
     def _asked(self, name: str, lower: Array, upper: Array) -> list[Supremum]:
-        """The suprema of a kind; those of joints without a limit are of no interest."""
-        size = limit_size(lower, upper)
+        """The suprema of a kind; those of joints without a limit are of no interest.
+
+        Where the motion begins or ends at a limit, they are as sharp as a certificate.
+        """
+        size, sharp = limit_size(lower, upper), np.full(self.model.n, 0.5 * SHARP)
+        if self.ends is not None and np.any(self.ends.in_motion) and name in self._curves:
+            value = self._curves[name](np.array([0.0, self.duration]))
+            sharp[relative_excess(value, lower, upper).max(axis=0) > -SHARP] = AT_LIMIT
         return [
-            Supremum(name, joint, lower[joint], upper[joint], -np.inf, 0.5 * SHARP * size[joint], np.inf, 0.0)
-            for joint in range(self.model.n)
-            if np.any(np.isfinite([lower[joint], upper[joint]]))
+            Supremum(name, k, lower[k], upper[k], -np.inf, sharp[k] * size[k], np.inf, 0.0)
+            for k in range(self.model.n)
+            if np.any(np.isfinite([lower[k], upper[k]]))
         ]
 
     def __repr__(self) -> str:

@@ -291,5 +291,5 @@ def test_a_goal_in_motion_keeps_the_limits_of_both_of_its_ways():
     task.to(q=[1.0], v=[0.8])
     task.to(q=[2.0])
     task.limits(velocity=over_segments([1.0, 0.5]), acceleration=2.0)
-    with pytest.raises(errors.InfeasibleBoundsError, match=r"speed of 0\.8.*its limit is 0\.5"):
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"speed of joint 'carriage' is 0\.8.* is 0\.5"):
         task.solve()

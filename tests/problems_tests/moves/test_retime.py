@@ -363,9 +363,10 @@ def test_a_path_takes_the_directions_of_its_speeds_and_a_way_back_as_long():
         ({"start_velocity": [5.0]}, errors.InfeasibleBoundsError, "begins with start_velocity: 0.9798 of it"),
         ({"end_velocity": [5.0]}, errors.InfeasibleBoundsError, "ends with end_velocity: 0.9798 of it"),
         ({"start_velocity": [-1.0]}, errors.InfeasibleBoundsError, "the path there goes along"),
-        ({"start_velocity": [1.0, 0.0]}, errors.ShapeError, "a speed per joint"),
+        ({"start_velocity": [1.0, 0.0]}, errors.ShapeError, "a value per joint"),
         ({"end_velocity": [np.nan]}, errors.NotFiniteError, "end_velocity"),
-        ({"end_velocity": [1.0], "jerk": 9.0}, errors.OptionError, "use moves.Task"),
+        ({"end_velocity": [1.0], "tube": 0.1}, errors.OptionError, "use moves.Task"),
+        ({"start_acceleration": [1.0]}, errors.OptionError, "without a limit of jerk it may jump"),
     ],
 )
 def test_speeds_at_ends_that_no_motion_has_are_refused(ends, error, message):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from retimed_robots import MASS, REACH, carriage, random_waypoints, ur5
-from scipy.interpolate import CubicSpline, PPoly
+from scipy.interpolate import CubicSpline, PPoly, make_interp_spline
 from tiers import every, fast_first
 
 import dynamics
@@ -96,6 +96,115 @@ def test_limits_of_torque_are_proved_where_all_joints_but_one_stand_still():
 def test_a_limit_of_jerk_is_positive():
     with pytest.raises(OptionError, match="jerk of joint 'carriage' is -1"):
         moves.retime(carriage(), [[0.0], [REACH]], acceleration=5.0, jerk=-1.0)
+
+
+def in_motion(first, last, distance=2.0, **limits):
+    """Along a line within 1 m/s, 2 m/s^2 and 20 m/s^3; first, last : speed and acceleration."""
+    ends = {"start_velocity": first[:1], "start_acceleration": first[1:]}
+    ends |= {"end_velocity": last[:1], "end_acceleration": last[1:]}
+    limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": JERK} | limits
+    return moves.retime(carriage(), [[0.0], [distance]], **limits, **ends)
+
+
+@fast_first(
+    "first, last, least",
+    [
+        ([0.5, 0.0], [0.0, 0.0], 0.35 + 1.4375 + 0.6),  # up to 1 m/s, on, down to rest
+        ([0.5, 0.0], [0.3, 0.0], 0.35 + 1.445 + 0.45),
+        ([0.5, 2.0], [0.5, 0.0], 0.3 + 1.5 + 1.0 / 1200.0 + 0.35),  # at the limit of acceleration
+        ([1.0, 0.0], [1.0, 0.0], 2.0),  # at that of speed
+    ],
+    1,
+)
+def test_a_motion_from_and_to_motion_takes_the_time_of_its_phases(first, last, least):
+    motion = in_motion(first, last)
+    assert motion.converged and {line.evidence for line in motion.certificate.lines} == {"proved"}
+    assert least * (1.0 - 1e-6) <= motion.duration <= 1.001 * least
+    ends = [0.0, motion.duration]
+    np.testing.assert_allclose(motion.v(ends)[:, 0], [first[0], last[0]], atol=1e-9)
+    np.testing.assert_allclose(motion.a(ends)[:, 0], [first[1], last[1]], atol=1e-7)
+    checked = motion.verify()
+    assert checked.holds and checked["ends"].excess < 1e-8
+
+
+@pytest.mark.long
+def test_random_states_on_a_line_take_as_long_as_by_ruckig():
+    ruckig, rng = pytest.importorskip("ruckig"), np.random.default_rng(3)
+    for _ in range(10):
+        (v, w), (a, b), distance = rng.uniform(0.05, 0.9, 2), rng.uniform(-0.5, 0.5, 2), rng.uniform(0.8, 2.0)
+        given, best = ruckig.InputParameter(1), ruckig.Trajectory(1)
+        given.current_velocity, given.current_acceleration = [v], [a]
+        given.target_position, given.target_velocity, given.target_acceleration = [distance], [w], [b]
+        given.max_velocity, given.max_acceleration, given.max_jerk = [1.0], [2.0], [JERK]
+        assert ruckig.Ruckig(1).calculate(given, best) == ruckig.Result.Working
+        motion = in_motion([v, a], [w, b], distance)
+        assert motion.converged
+        assert best.duration * (1.0 - 1e-6) <= motion.duration <= 1.004 * best.duration
+
+
+@pytest.mark.long
+def test_a_part_of_the_fastest_motion_is_the_fastest_between_its_states():
+    """Six joints on a curve, with torques; from rest, to rest, and from motion to motion."""
+    model, waypoints = ur5(), 0.6 * random_waypoints(2, 5)
+    limits = dict(acceleration=15.0, torque=0.4 * model.limits.torque_upper, jerk=500.0)
+    whole = moves.retime(model, waypoints, **limits)
+    for part in ([0.0, 0.4], [0.4, 1.0], [0.3, 0.7]):
+        t = np.array(part) * whole.duration
+        s, v, a = whole.s(t), whole.v(t), whole.a(t)
+        path = whole.path.divided(s)
+        inside = (path.breakpoints > s[0] - 1e-9) & (path.breakpoints < s[1] + 1e-9)
+        piece = PPoly(path.coefficients[:, inside[:-1] & inside[1:]], path.breakpoints[inside])
+        ends = dict(start_velocity=v[0], start_acceleration=a[0], end_velocity=v[1], end_acceleration=a[1])
+        motion = moves.retime(model, piece, **limits, **ends)
+        assert motion.converged and motion.verify().holds
+        assert motion.duration == pytest.approx(t[1] - t[0], rel=4e-3)
+
+
+@pytest.mark.long
+def test_waypoints_are_joined_in_the_direction_and_with_the_bend_of_states():
+    u, a = np.array([0.3, 0.5, 0.0, 0.0, 0.0, 0.0]), np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0])
+    w = np.array([0.0, 0.0, 0.0, 0.2, 0.0, 0.2])
+    waypoints = [np.zeros(6), [0.5, 0.2, 0.0, 0.0, 0.3, 0.0], [0.8, 0.0, 0.0, 0.3, 0.0, 1.0]]
+    for given, ends in ((waypoints, {"end_velocity": w}), (waypoints[:2], {})):
+        motion = moves.retime(
+            ur5(), given, acceleration=15.0, jerk=500.0, start_velocity=u, start_acceleration=a, **ends
+        )
+        assert motion.converged and motion.verify().holds
+        for curve, wanted in ((motion.v, [u, ends.get("end_velocity", 0.0 * u)]), (motion.a, [a, 0.0 * a])):
+            np.testing.assert_allclose(curve([0.0, motion.duration]), wanted, atol=1e-7)
+
+
+@every(
+    "first, last, distance, message",
+    [
+        ([1.0, 0.0], [0.0, 0.0], 0.05, r"begins with start_velocity: 0\.4472 of it"),
+        ([1.0, 0.0], [0.0, 0.0], 0.26, "no motion on this path within the limits was found that has these"),
+        (
+            [1.0, 1.0],
+            [0.0, 0.0],
+            2.0,
+            r"start: the speed of joint 'carriage' is 1\.025 after it, as the jerk",
+        ),
+        ([0.0, 0.0], [1.0, -1.0], 2.0, r"end: the speed of joint 'carriage' is 1\.025 before it"),
+        ([0.5, 3.0], [0.0, 0.0], 2.0, "start: the acceleration of joint 'carriage' is 3, and its limit is 2"),
+        ([0.01, -2.0], [0.0, 0.0], 2.0, "no motion on this path within the limits was found"),
+    ],
+)
+def test_states_that_no_motion_within_the_limits_has_are_refused(first, last, distance, message):
+    with pytest.raises(InfeasibleBoundsError, match=message):
+        in_motion(first, last, distance)
+
+
+def test_an_acceleration_that_the_path_does_not_allow_is_refused_with_those_that_it_does():
+    s = np.linspace(0.0, 1.0, 6)
+    path = make_interp_spline(s, np.stack([s, np.sin(s)], axis=1), k=5)
+    robot = dynamics.from_dh([{"a": 0.5, "mass": 1.0}] * 2, gravity=(0.0, 0.0, -9.81))
+    for a in ([0.0, 1.0], [1.0, 0.5]):
+        message = r"start_acceleration is .* allows \[.*\] and any multiple of \[.*\] in addition"
+        with pytest.raises(InfeasibleBoundsError, match=message):
+            moves.retime(
+                robot, path, velocity=9.0, jerk=JERK, start_velocity=path(0.0, 1), start_acceleration=a
+            )
 
 
 @pytest.mark.long

@@ -127,12 +127,16 @@ def test_a_passed_goal_has_the_speed_that_is_asked_for():
 @pytest.mark.parametrize(
     ("start", "goal", "message"),
     [
-        ({"v": (1.6, 0.0)}, {}, r"start: joint 'x' has a speed of 1\.6, and its limit is 1\.5"),
-        ({"a": (0.0, 4.1)}, {}, r"start: joint 'y' has a acceleration of 4\.1"),
-        ({"v": (1.45, 0.0), "a": (3.0, 0.0)}, {}, r"speed of 1\.5625 after it, as the jerk is limited"),
-        ({}, {"v": (1.45, 0.0), "a": (-3.0, 0.0)}, r"goal 1: .* speed of 1\.5625 before it"),
-        ({"q": (2.9, 0.0), "v": (1.0, 0.0)}, {}, r"position of 3\.025 after it, where it can stop first"),
-        ({}, {"q": (-2.95, 0.0), "v": (1.0, 0.0)}, r"position of 3\.075 before it"),
+        ({"v": (1.6, 0.0)}, {}, r"start: the speed of joint 'x' is 1\.6, and its limit is 1\.5"),
+        ({"a": (0.0, 4.1)}, {}, r"start: the acceleration of joint 'y' is 4\.1"),
+        ({"v": (1.45, 0.0), "a": (3.0, 0.0)}, {}, r"is 1\.5625 after it, as the jerk is limited"),
+        ({}, {"v": (1.45, 0.0), "a": (-3.0, 0.0)}, r"goal 1: .* speed of joint 'x' is 1\.5625 before it"),
+        (
+            {"q": (2.9, 0.0), "v": (1.0, 0.0)},
+            {},
+            r"position of joint 'x' is 3\.025 after it, where it can stop first",
+        ),
+        ({}, {"q": (-2.95, 0.0), "v": (1.0, 0.0)}, r"position of joint 'x' is 3\.075 before it"),
     ],
 )
 def test_rates_from_which_no_motion_keeps_its_limits_are_refused(start, goal, message):

@@ -1,0 +1,116 @@
+"""Speeds and accelerations of the joints at both ends of a motion along a path.
+
+v = p' r,    a = p' r' + p'' r^2        with the rate r = s' of the path's coordinate
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.base.arguments import finite_numbers, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError, ShapeError
+from trajopt.base.tolerances import NOT_ZERO
+
+if TYPE_CHECKING:
+    from dynamics.model.kinematic_tree import KinematicTree
+    from problems.moves.spline_path import SplinePath
+
+ASIDE = 1e-6  # of a speed or an acceleration, by which it may miss what the path allows
+ENDS = "start", "end"
+AHEAD = 1.0, -1.0  # sign of an acceleration along the path where the motion begins, or ends, at no speed
+
+
+@dataclass(frozen=True, eq=False)
+class EndStates:
+    """v and a at the start and at the end, (2, n) rad/s or m/s and per second; zero: at rest.
+
+    A row of a that is NaN was not given: the rate along the path stays, r' = 0.
+    """
+
+    v: Array
+    a: Array
+
+    @property
+    def in_motion(self) -> Array:
+        """Mask of the ends, (2,), that are not at rest."""
+        return np.any((self.v != 0.0) | (np.nan_to_num(self.a) != 0.0), axis=1)
+
+    def directions(self) -> tuple[Array | None, Array | None]:
+        """Unit directions of a path that has these ends; None: any."""
+        first, last = (self._direction(end) for end in range(2))
+        return first, last
+
+    def _direction(self, end: int) -> Array | None:
+        if not self.in_motion[end]:
+            return None
+        along = self.v[end] if np.any(self.v[end]) else AHEAD[end] * self.a[end]
+        return along / np.linalg.norm(along)
+
+    def bends(self) -> Array:
+        """Second derivatives, (2, n), of a path with unit slopes there that has these ends."""
+        a = np.nan_to_num(self.a)
+        found = np.zeros_like(a)
+        for end, direction in enumerate(self.directions()):
+            if direction is not None and np.any(self.v[end]):
+                found[end] = (a[end] - (a[end] @ direction) * direction) / (self.v[end] @ self.v[end])
+        return found
+
+    def rates(self, path: SplinePath) -> Array:
+        """r and r' at both ends of a path, (2, 2).
+
+        Raises InfeasibleBoundsError for a speed or an acceleration that the path does not allow.
+        """
+        found = np.zeros((2, 2))
+        for end in np.flatnonzero(self.in_motion):
+            s, v, a = path.breakpoints[[0, -1]][end], self.v[end], self.a[end]
+            slope, bend = path(s, 1), path(s, 2)
+            square = max(float(slope @ slope), NOT_ZERO)
+            rate = float(v @ slope) / square
+            if rate < 0.0 or np.linalg.norm(v - rate * slope) > ASIDE * np.linalg.norm(v):
+                raise InfeasibleBoundsError(
+                    f"{ENDS[end]}_velocity is {short_repr(v.tolist())}, and the path there goes along "
+                    f"{short_repr(slope.tolist())}: give a speed along the path, or waypoints"
+                )
+            if np.any(np.isnan(a)):
+                found[end, 0] = rate
+                continue
+            turning = bend * rate**2
+            second = float((a - turning) @ slope) / square
+            missed = np.linalg.norm(a - turning - second * slope)
+            backwards = rate == 0.0 and AHEAD[end] * second < 0.0
+            if backwards or missed > ASIDE * (np.linalg.norm(a) + np.linalg.norm(turning)):
+                raise InfeasibleBoundsError(
+                    f"{ENDS[end]}_acceleration is {short_repr(a.tolist())}, and the path with this speed "
+                    f"allows {short_repr(turning.tolist())} and any multiple of {short_repr(slope.tolist())} "
+                    "in addition, at no speed one into the path: give such an acceleration, leave it out, or "
+                    "give waypoints"
+                )
+            found[end] = rate, second
+        return found
+
+
+def end_states_of(model: KinematicTree, velocities: tuple[Any, Any], accelerations: Any) -> EndStates:
+    """The states of what users give for the start and the end, None: see `retime`, also for errors."""
+    v = [_of_joints(model, given, f"{end}_velocity") for given, end in zip(velocities, ENDS, strict=True)]
+    a = [
+        _of_joints(model, given, f"{end}_acceleration")
+        for given, end in zip(accelerations, ENDS, strict=True)
+    ]
+    v = [np.zeros(model.n) if each is None else each for each in v]
+    for end in range(2):
+        if a[end] is None:
+            a[end] = np.full(model.n, np.nan if np.any(v[end]) else 0.0)
+    return EndStates(np.array(v), np.array(a))
+
+
+def _of_joints(model: KinematicTree, given: Any, name: str) -> Array | None:
+    if given is None:
+        return None
+    found = finite_numbers(given, name)
+    if found.shape != (model.n,):
+        raise ShapeError(f"{name} has shape {found.shape}: give ({model.n},), a value per joint")
+    return found
