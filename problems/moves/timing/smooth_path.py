@@ -45,7 +45,7 @@ class SmoothPath:
 
     @cached_property
     def coefficients(self) -> Array:
-        """Those of (S - s_0) / (s_1 - s_0), lowest power first."""
+        """Coefficients of (S - s_0) / (s_1 - s_0), lowest power first."""
         first, last = self.ends
         slopes = self.rates * np.array([self.period, self.period**2]) / (last - first)
         return STEP + slopes.ravel() @ ENDS
