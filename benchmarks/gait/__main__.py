@@ -3,9 +3,9 @@
 With `--cost thesis` the first five are of the thesis's cost, else of the cost with sources and imposed
 contact; `casadi` is always of the thesis's. `predicted`, `predicted_speeds`, `predicted_lengths` and `slopes`
 compare the default walk, whose contact is predicted, with people; `impossible` asks for
-steps that nobody can walk. Every part (all of them without a name) replaces its own numbers in
-docs/gait_benchmark.json; the page docs/gait_benchmark.md with its figures and the scoreboard in docs/gait.md
-are then written anew from all numbers (`page` alone: nothing is measured).
+steps that nobody can walk, and `weights` fits the weights of the cost. Every part (all of them without a
+name) replaces its own numbers in docs/gait_benchmark.json; the page docs/gait_benchmark.md with its figures
+and the scoreboard in docs/gait.md are then written anew from all numbers (`page` alone: nothing is measured).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.gait import predicted, scoreboard, studies, walkable
+from benchmarks.gait import predicted, scoreboard, studies, walkable, weights
 from benchmarks.gait.costs import COSTS, name_of
 from benchmarks.gait.page import write
 from benchmarks.gait.runs import default_run
@@ -44,6 +44,7 @@ OTHERS: dict[str, Callable[[Size], Any]] = {
     "predicted_speeds": walkable.predicted_speeds,
     "predicted_lengths": predicted.lengths,
     "impossible": walkable.impossible,
+    "weights": weights.weights,
 }
 
 

@@ -141,9 +141,20 @@ def impossible(found: Sequence[Mapping[str, Any]]) -> str:
     return table(["asked for", "ends", "its message names", "iterations", "CPU s"], rows)
 
 
+def weights(found: Sequence[Mapping[str, Any]]) -> str:
+    """One line per fit: factors of the three weights, mean correlations with both walks."""
+    headings = ["fitted to", "power", "steadiness", "rate of leg forces", *found[0]["r"]]
+    rows = [
+        [each["fitted"], *(f"{x:.2f}" for x in each["factors"]), *(f"{r:.3f}" for r in each["r"].values())]
+        for each in found
+    ]
+    return table(headings, rows)
+
+
 TABLES = {
     "predicted": predicted, "predicted_speeds": speeds,
     "predicted_lengths": metabolic_lengths, "slopes": slopes, "impossible": impossible,
+    "weights": weights,
 }  # fmt: skip
 
 
