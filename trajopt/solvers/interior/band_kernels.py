@@ -322,7 +322,7 @@ def newton_direction(
     most: int,
     g: np.ndarray,
     apart: np.ndarray,
-    count: int,
+    of_slacks: np.ndarray,
     side: np.ndarray,
     sign: np.ndarray,
     t: np.ndarray,
@@ -332,21 +332,22 @@ def newton_direction(
     """Changes of x, slacks, gaps and z, and the new y, of the step towards z t = target; see `NewtonStep`.
 
     factors : the arguments of `refined_solution` before the right-hand sides
-    count : of slacks;  side, sign : slack and sign of every gap
+    of_slacks : 1 / S, of slacks;  side, sign : slack and sign of every gap
     Besides, the largest shares of gaps and of z that a whole step takes, and what `refined_solution` returns.
     """
     starts, columns, groups, rows, values = factors[:5]
-    flexibility = factors[7]
+    flexibility, count = factors[7], of_slacks.size
     b, right = np.zeros(count), -apart
     for k in range(side.size):
         b[side[k]] += sign[k] * target[k] / t[k]
     for i in range(count):
-        right[i] += flexibility[i] * b[i]
+        right[i] += of_slacks[i] * b[i]
     dx, y, applied, left = refined_solution(*factors, -g, right, tol, most)
     ds = times_rows(starts, columns, groups, rows, values, dx)[:count] + apart[:count]
     for i in range(count):
-        if flexibility[i] < 1.0:  # of stiff rows: the difference would lose it to rounding
-            ds[i] = flexibility[i] * (y[i] + b[i])
+        ds[i] -= (flexibility[i] - of_slacks[i]) * y[i]
+        if of_slacks[i] < 1.0:  # of stiff rows: the difference would lose it to rounding
+            ds[i] = of_slacks[i] * (y[i] + b[i])
     dt, dz, of_gaps, of_multipliers = np.empty(t.size), np.empty(t.size), 0.0, 0.0
     for k in range(t.size):
         dt[k] = sign[k] * ds[side[k]]

@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.solvers.interior.line_search import BarrierRule, LineSearch, centred
+from trajopt.base.arguments import check_positive
+from trajopt.solvers.interior.line_search import BarrierRule, LineSearch, centred, filter_entry, takes
 from trajopt.solvers.interior.newton_step import CondensedSystem, Direction, NewtonStep, Residuals, Shifts
+from trajopt.solvers.interior.restoration import Restoration
 from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import is_optimal_to_rounding, multipliers_of
@@ -42,9 +44,18 @@ FAR = 1e6  # times the size of the start: IPOPT begins there rather than at a po
 
 @dataclass(frozen=True)
 class InteriorSteps(SolverSettings):
-    """The method without IPOPT: STEP_TOO_SMALL where it gets stuck or takes too many steps."""
+    """The method without IPOPT, with the settings of `InteriorPoint`.
+
+    STEP_TOO_SMALL where it gets stuck or takes too many steps; INFEASIBLE where the violation is least and
+    not zero, with what is in conflict in the `detail`.
+    """
 
     feasibility: float = FEASIBILITY
+    barrier: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("barrier", self.barrier, optional=True)
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         """True if it is made for a program, which it solves from the multipliers of a start."""
@@ -53,28 +64,29 @@ class InteriorSteps(SolverSettings):
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         monitor = self._monitor(nlp, start, run, shorten=True)
         with monitor.interruptible(), np.errstate(all="ignore"):
-            return InteriorPointRun(monitor, self.tol, run.start_kind).result(self.max_iterations)
+            one = InteriorPointRun(monitor, self.tol, run.start_kind, self.barrier)
+            return one.result(self.max_iterations)
 
 
 @dataclass(frozen=True)
-class InteriorPoint(SolverSettings):
+class InteriorPoint(InteriorSteps):
     """The settings of one run of the interior-point method.
 
     tol             largest scaled KKT error at which the solve counts as converged
     max_iterations  iterations allowed
     time_limit      wall seconds allowed, None: no limit; checked at every evaluation
     feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
+    barrier         first barrier parameter, at which all products of gaps and multipliers begin; None: the
+                    mean gap of the start, with multipliers of one
 
     The time of a step grows with the number of intervals, and with the cube of the unknowns of one, in
-    arms, systems and robots on feet. IPOPT goes on from the best point where the method gets stuck or takes
-    more than 150 steps: it restores feasibility and says why there is no solution. It also solves programs
-    that this method is not made for, without second derivatives or with as many equations as unknowns. Such a
+    arms, systems and robots on feet. IPOPT goes on from the best point where the method gets stuck, takes
+    more than 150 steps or finds limits in conflict, which IPOPT judges last. It also solves programs that
+    this method is not made for, without second derivatives or with as many equations as unknowns. Such a
     solve ends with IPOPT's answer, and its `detail` says so.
 
     Raises OptionError on construction for a value out of range.
     """
-
-    feasibility: float = FEASIBILITY
 
     @staticmethod
     def version() -> str:
@@ -86,7 +98,7 @@ class InteriorPoint(SolverSettings):
     @property
     def alone(self) -> InteriorSteps:
         """These steps without IPOPT."""
-        return InteriorSteps(self.tol, self.max_iterations, self.time_limit, self.feasibility)
+        return InteriorSteps(**vars(self))
 
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         ipopt = Ipopt(self.tol, self.max_iterations, feasibility=self.feasibility)
@@ -94,7 +106,7 @@ class InteriorPoint(SolverSettings):
         if not _is_made_for(nlp):
             return ipopt.solve(nlp, start, later)
         first = self.alone.solve(nlp, start, replace(later, start_kind=run.start_kind))
-        if first.status is not Status.STEP_TOO_SMALL:
+        if first.status not in (Status.STEP_TOO_SMALL, Status.INFEASIBLE):
             return first
         left = self.max_iterations - first.iterations - 1
         if left < 0:
@@ -104,7 +116,8 @@ class InteriorPoint(SolverSettings):
         size = max(1.0, float(np.abs(nlp.start if start is None else start.y).max(initial=0.0)))
         near = np.abs(first.y).max(initial=0.0) <= FAR * size
         result = continued(first, rest, nlp, WarmStart(first.y) if near else start, later)
-        return replace(result, detail=f"{result.detail}; {note}" if result.detail else note)
+        told = (result.detail, note, "" if result.converged else first.detail)
+        return replace(result, detail="; ".join(filter(None, told)))
 
 
 DenseInteriorPoint = InteriorPoint  # the name that it had while its matrices were dense
@@ -121,19 +134,27 @@ LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are no
 FARTHEST = 1e10  # kappa_Sigma: between z t / mu and its inverse
 WRONG = 1e-4  # of the steepest slope: a gradient of the Lagrangian that no optimum has
 MOST_STEPS = 150  # robots on feet take up to 100, others 30
+BENT = 1e4  # shift of H that only multipliers without limit ask for: rows that are violated go before
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 
 
 class InteriorPointRun:
     """The iterates of one solve."""
 
-    def __init__(self, monitor: Monitor, tol: float, start_kind: StartKind | None = None) -> None:
-        self.monitor, self.tol = monitor, tol
+    def __init__(
+        self,
+        monitor: Monitor,
+        tol: float,
+        start_kind: StartKind | None = None,
+        barrier: float | None = None,
+    ) -> None:
+        self.monitor, self.tol, self.barrier = monitor, tol, barrier
         self.lacks_rows = start_kind is StartKind.SAME_MOTION
         self.program, self.shifts = SlackProgram(monitor), Shifts()
         self.entries: list[tuple[float, float]] = []
         self.first = 0.0  # violation where the filter begins
         self.length = np.nan  # largest change of an unknown in the last step
+        self.restoration: Restoration | None = None
 
     def result(self, most: int) -> Result:
         """The optimum, or the best iterate; STEP_TOO_SMALL where it gets stuck or takes too many steps.
@@ -161,7 +182,9 @@ class InteriorPointRun:
                     before = residuals.violation
                 if not goes_on or number in (most, MOST_STEPS):
                     break
-                stepped = self._step(at, residuals, rule)
+                stepped = self._step(at, residuals, rule) if self.restoration is None else None
+                if stepped is None and residuals.violation > self.tol:
+                    stepped = self._restored(at, rule)
                 if stepped is None:
                     if residuals.error() <= FEASIBILITY and is_optimal_to_rounding(
                         monitor.nlp, answer, self.tol
@@ -173,6 +196,8 @@ class InteriorPointRun:
             pass  # the monitor knows why
         if optimum is not None:
             return monitor.result(Status.CONVERGED, optimum, number, "")
+        if self.restoration is not None and self.restoration.is_infeasible:
+            return monitor.result(Status.INFEASIBLE, None, number, self.restoration.conflict(at))
         status = Status.ITERATION_LIMIT if number == most else Status.STEP_TOO_SMALL
         return monitor.result(status, None, number, "")
 
@@ -190,8 +215,9 @@ class InteriorPointRun:
         if start.has_multipliers:
             multipliers = self._known(start, push)
         else:
-            multipliers = self._estimate(slopes)
-            barrier = float(point.t.mean()) if point.t.size else 0.0
+            z = np.ones(point.t.size) if self.barrier is None else self.barrier / point.t
+            multipliers = self._estimate(slopes, z)
+            barrier = float((z * point.t).mean()) if z.size else 0.0
         rule = BarrierRule(barrier, self.tol, is_free=not start.has_multipliers)
         return Iterate(point, slopes, multipliers), rule
 
@@ -202,10 +228,9 @@ class InteriorPointRun:
         y = np.concatenate([rows[program.rows], (high - low)[own], rows[program.equations]])
         return Multipliers(y, np.maximum(-program.sign * y[program.side], least))
 
-    def _estimate(self, slopes: Slopes) -> Multipliers:
-        """z = 1, and those of the equations by least squares."""
+    def _estimate(self, slopes: Slopes, z: np.ndarray) -> Multipliers:
+        """These z, and the multipliers of the equations by least squares."""
         program, count = self.program, self.program.slack_count
-        z = np.ones(program.side.size)
         y = np.zeros(program.layout.row_count)
         y[:count] = -program.by_slack(program.sign * z)
         if not program.equations.size:
@@ -223,7 +248,9 @@ class InteriorPointRun:
         """The next iterate; None where no step is acceptable."""
         rule.observe(residuals)
         newton = NewtonStep(self.program, at, rule.barrier, self.shifts)
-        if newton.system.shift is None:
+        shift = newton.system.shift
+        if shift is None or (shift > BENT and residuals.violation > FEASIBILITY):
+            self.shifts.last = 0.0
             return None
         if rule.is_free and at.point.t.size:
             target, found = rule.corrected(newton, residuals), None
@@ -234,6 +261,21 @@ class InteriorPointRun:
                 return found
             rule.hold(residuals)
         return self._searched(newton, rule, rule.barrier)
+
+    def _restored(self, at: Iterate, rule: BarrierRule) -> Iterate | None:
+        """The next iterate of a restoration, which ends where the filter takes it; None where it is stuck."""
+        if self.restoration is None:
+            self.entries.append(filter_entry(at.point, rule.barrier))
+            self.restoration = Restoration(self.program, at, rule.barrier, self.tol)
+            at = self.restoration.begun(at)
+        stepped, self.length = self.restoration.step(at), self.restoration.length
+        if stepped is None:
+            return None
+        point = stepped.point
+        if self.restoration.has_restored(point) and takes(self.entries, point, rule.barrier):
+            self.restoration = None
+            return stepped._replace(multipliers=self._estimate(stepped.slopes, rule.barrier / point.t))
+        return stepped
 
     def _searched(
         self,

@@ -1,6 +1,6 @@
 """The line search of an interior-point step, the barrier parameter, and corrections of the direction.
 
-Wachter and Biegler, Math. Program. 106 (2006), algorithm A, without its restoration phase.
+Wachter and Biegler, Math. Program. 106 (2006), algorithm A; `restoration` is its restoration phase.
 
 The barrier parameter mu is predicted in every step while the errors fall, else held until it is solved for.
 
@@ -25,7 +25,6 @@ import numpy as np
 
 from trajopt.solvers.interior.newton_step import Direction, NewtonStep, Residuals
 from trajopt.solvers.interior.slack_program import Point
-from trajopt.solvers.monitor import Refusal
 from trajopt.solvers.solver import LEAST_BARRIER, SHARE, SUM_ROUNDING
 
 LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta; gamma_phi and eta_phi
@@ -33,6 +32,23 @@ SWITCH_BARRIER, SWITCH_VIOLATION = 2.3, 1.1  # s_phi, s_theta; delta is 1
 # Of the violation at the beginning, or of 1; the largest ones are as much above it. Shorter steps, of the
 # longest one, are not tried.
 SMALL = 1e-4
+
+
+def barrier_function(point: Point, barrier: float) -> float:
+    """f - mu sum log t."""
+    return point.f - barrier * float(np.log(point.t).sum())
+
+
+def filter_entry(point: Point, barrier: float) -> tuple[float, float]:
+    """Violation and barrier function that no later point may exceed both of, once this one was left."""
+    value = barrier_function(point, barrier)
+    return (1.0 - LESS_VIOLATION) * point.violation, value - LESS_BARRIER * point.violation
+
+
+def takes(entries: list[tuple[float, float]], point: Point, barrier: float, slack: float = 0.0) -> bool:
+    """True if a point, whose value counts as lower by `slack`, is better than each entry in one of both."""
+    violation, value = point.violation, barrier_function(point, barrier) - slack
+    return not any(violation >= worse and value >= higher for worse, higher in entries)
 
 
 class LineSearch:
@@ -48,7 +64,7 @@ class LineSearch:
         self.newton, self.barrier, self.entries = newton, barrier, entries
         self.program, self.point = newton.program, newton.at.point
         self.violation = self.point.violation
-        self.value = self._barrier_function(self.point)
+        self.value = barrier_function(self.point, barrier)
         self.slope = 0.0  # of the barrier function along the step
         self.small, self.large = SMALL * max(1.0, first), max(1.0, first) / SMALL
 
@@ -74,7 +90,7 @@ class LineSearch:
     @property
     def entry(self) -> tuple[float, float]:
         """Entry of the filter against later points when this step was not one of descent."""
-        return (1.0 - LESS_VIOLATION) * self.violation, self.value - LESS_BARRIER * self.violation
+        return filter_entry(self.point, self.barrier)
 
     def descends(self, length: float) -> bool:
         """True if the step that `found` went along lowers the barrier function enough to be judged by it."""
@@ -84,25 +100,13 @@ class LineSearch:
             and length * (-self.slope) ** SWITCH_BARRIER > self.violation**SWITCH_VIOLATION
         )
 
-    def _barrier_function(self, point: Point) -> float:
-        return point.f - self.barrier * float(np.log(point.t).sum())
-
     def _trial(self, step: Direction, length: float) -> Point | None:
-        """The point at a length of the step; None where it cannot be evaluated."""
-        try:
-            point = self.program.point(self.point.x + length * step.dx, self.point.s + length * step.ds)
-        except Refusal:
-            if self.program.monitor.reason is not None:
-                raise
-            return None
-        return point if (point.t > 0.0).all() else None
+        return self.program.trial(self.point.x + length * step.dx, self.point.s + length * step.ds)
 
     def _accepts(self, trial: Point, length: float) -> bool:
-        violation, value = trial.violation, self._barrier_function(trial)
+        violation, value = trial.violation, barrier_function(trial, self.barrier)
         slack = SUM_ROUNDING * abs(self.value)
-        if not violation <= self.large:
-            return False
-        if any(violation >= worse and value - slack >= higher for worse, higher in self.entries):
+        if not violation <= self.large or not takes(self.entries, trial, self.barrier, slack):
             return False
         if self.descends(length):
             return value <= self.value + LESS_BARRIER * length * self.slope + slack

@@ -217,21 +217,36 @@ class Direction(NamedTuple):
 
 
 class NewtonStep:
-    """Newton's directions at an iterate; `shift` as in `CondensedSystem`."""
+    """Newton's directions at an iterate; `shift` as in `CondensedSystem`.
 
-    def __init__(self, program: SlackProgram, at: Iterate, barrier: float, shifts: Shifts) -> None:
+    soft : (rows,) flexibility of rows that need not be met, where feasibility is restored
+    curvature : of the objective of a restoration
+    """
+
+    def __init__(
+        self,
+        program: SlackProgram,
+        at: Iterate,
+        barrier: float,
+        shifts: Shifts,
+        soft: np.ndarray | None = None,
+        curvature: float = 0.0,
+    ) -> None:
         self.program, self.at, self._shifts = program, at, shifts
         self._softening = DEPENDENT * max(barrier, LEAST_BARRIER) ** 0.25
-        self._H = program.hessian(at.point.x, at.multipliers)
-        self._flexibility = 1.0 / program.by_slack(at.multipliers.z / at.point.t)
+        self._soft, self._curvature = soft, curvature
+        self._H = program.hessian(at.point.x, at.multipliers, 1.0 if soft is None else 0.0)
+        self._of_slacks = 1.0 / program.by_slack(at.multipliers.z / at.point.t)
         self._condense()
 
     def _condense(self) -> None:
         program, count = self.program, self.program.slack_count
         flexibility = np.full(program.layout.row_count, self._softening if self._shifts.dependent else 0.0)
-        flexibility[:count] = self._flexibility
+        flexibility[:count] = self._of_slacks
+        if self._soft is not None:
+            flexibility += self._soft
         self.system = CondensedSystem(
-            program.layout, self._H, self.at.slopes.values, flexibility, self._shifts
+            program.layout, self._H, self.at.slopes.values, flexibility, self._shifts, self._curvature
         )
 
     def direction(self, target: np.ndarray | float, apart: np.ndarray | None = None) -> Direction:
@@ -242,7 +257,7 @@ class NewtonStep:
         program, (point, slopes, multipliers), shifts = self.program, self.at, self._shifts
         apart = point.apart if apart is None else apart
         aimed = np.full(point.t.size, target) if np.ndim(target) == 0 else target
-        gaps = program.slack_count, program.side, program.sign, point.t, multipliers.z
+        gaps = self._of_slacks, program.side, program.sign, point.t, multipliers.z
         dx, ds, dt, dz, y, of_gaps, of_multipliers, _, left = newton_direction(
             self.system.factors, EXACT, MOST_APPLICATIONS, slopes.g, apart, *gaps, aimed
         )

@@ -22,7 +22,7 @@ from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.solvers.interior.band_kernels import add_transposed
 from trajopt.solvers.interior.bands import Bands, bands_of
 from trajopt.solvers.kkt import lagrangian_gradient
-from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.solver import BOUND_RELAXATION, Program, WarmStart
 
 
@@ -140,16 +140,26 @@ class SlackProgram:
         )
         return Point(x, s, rows, f, self.gaps(s), apart, float(np.abs(apart).sum()))
 
+    def trial(self, x: np.ndarray, s: np.ndarray) -> Point | None:
+        """The point at x; None where it cannot be evaluated or is not within all limits."""
+        try:
+            point = self.point(x, s)
+        except Refusal:
+            if self.monitor.reason is not None:
+                raise
+            return None
+        return point if (point.t > 0.0).all() else None
+
     def slopes(self, x: np.ndarray) -> Slopes:
         """First derivatives at x."""
         y = self.whole(x)
         values = np.append(self.monitor.jacobian(y), 1.0)[self.layout.entries]
         return Slopes(np.asarray(self.monitor.gradient(y), dtype=float)[self.free], values)
 
-    def hessian(self, x: np.ndarray, multipliers: Multipliers) -> np.ndarray:
-        """Entries of the lower triangle of the Lagrangian's Hessian, as the layout has them."""
+    def hessian(self, x: np.ndarray, multipliers: Multipliers, objective: float = 1.0) -> np.ndarray:
+        """Entries of the lower triangle of the Lagrangian's Hessian, with this factor of the objective."""
         weights = self.row_multipliers(multipliers)
-        return self.monitor.hessian(self.whole(x), weights, 1.0)[self.layout.H_entries]
+        return self.monitor.hessian(self.whole(x), weights, objective)[self.layout.H_entries]
 
     def row_multipliers(self, multipliers: Multipliers) -> np.ndarray:
         """Multipliers of all rows of the program."""

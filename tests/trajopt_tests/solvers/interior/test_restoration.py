@@ -1,0 +1,70 @@
+"""Feasibility is restored where the filter takes no step, and rows in conflict are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_nlps import INF, infeasible, quadratic_with_rows
+from tiers import fast_first
+
+import trajopt
+from problems import catalogue
+from trajopt.solution.answers import program_of
+from trajopt.solvers.solver import Status
+
+ALONE = trajopt.InteriorPoint().alone
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "objective"), [("goddard_in_phases", -1.01283692003), ("one_legged_hopper", 7.75956485)]
+)
+def test_what_needs_a_restoration_ends_at_ipopts_optimum(name, objective):
+    result = ALONE.solve(program_of(catalogue.build(name, {})))
+    assert result.converged and result.objective == pytest.approx(objective, rel=1e-8)
+
+
+def conflicting(kind: str, by: float):
+    """Rows 0 and 1, or row 0 and the bounds of two unknowns, that exclude each other by so much."""
+    matrix = [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]]
+    lower, upper = [1.0, -INF, 0.5], [INF, 1.0 - by, 0.7]
+    if kind == "equations":
+        lower[1], upper[0] = 1.0 - by, 1.0
+    if kind == "bounds":
+        lower[0], upper[1] = 2.0 + by, INF
+    bounds = {"lower": np.full(4, -1.0), "upper": np.full(4, 1.0)} if kind == "bounds" else {}
+    return quadratic_with_rows(np.eye(4), np.ones(4), matrix, lower, upper, **bounds)
+
+
+@pytest.mark.parametrize("by", [1.0, 1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [("rows", "row 0, row 1"), ("equations", "row 0, row 1"), ("bounds", "row 0, unknown 0, unknown 1")],
+)
+def test_limits_in_conflict_are_named(kind, names, by):
+    result = ALONE.solve(conflicting(kind, by))
+    assert result.status is Status.INFEASIBLE
+    conflict, _, named = result.detail.partition(": ")
+    assert float(conflict.rpartition(" ")[2]) == pytest.approx(by, rel=5e-3) and named == names
+
+
+def test_what_curves_apart_is_in_conflict_by_its_least_violation():
+    """y1 + y2 >= 3 is off by 3 - sqrt 2 on the circle y'y = 1, outside of which y'y grows faster."""
+    result = ALONE.solve(infeasible())
+    assert result.status is Status.INFEASIBLE and result.detail == "in conflict by 1.59: row 0, row 1"
+
+
+@fast_first("excess", [1e-3, 1.0, 1e-6])
+def test_a_motion_that_is_too_far_names_what_holds_it(excess):
+    """A mass of 1 kg goes 1/4 m in 1 s, from rest to rest, with 1 N."""
+    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 2, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[0.25 + excess, 0.0])
+    problem.subject_to(trajopt.term(lambda node: node.u, name="force"), lower=-1.0, upper=1.0)
+    problem.minimize(trajopt.term(lambda node: node.u**2, name="effort"))
+    result = ALONE.solve(program_of(problem))
+    assert result.status is Status.INFEASIBLE
+    assert "force" in result.detail and "state equations" in result.detail
+    last = trajopt.InteriorPoint().solve(program_of(problem))
+    assert not last.converged and last.detail.endswith(result.detail)
