@@ -23,7 +23,7 @@ from problems.human.assessment.score import EVERY, predicted_curves, scores
 from problems.human.assessment.whole_body import whole_body
 from problems.human.gait.cycle import gait_cycle
 
-SOUGHT = (
+SOUGHT: tuple[str, ...] = (
     "weight_mechanical_power_of_muscles",
     "weight_unsteadiness_of_pelvis_and_head",
     "weight_rate_of_leg_forces",
