@@ -29,6 +29,7 @@ from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.residual_forces import torque_residual
 from trajopt.graph.protocols import ForwardDynamics, LoadedForwardDynamics, Values
 from trajopt.graph.quantities import extra_leaf
+from trajopt.problem.driven_states import SystemRates
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
@@ -333,43 +334,6 @@ class _AugmentedIntegration(_Integration):
 
     def _value(self, term: Term, z: dict[str, Array]) -> Array:
         return self.graphs[term.quantity].values(z)[term.quantity]
-
-
-class SystemRates:
-    """f of a problem's system x' = f(x, u, t, p).
-
-    needed : leaves that it takes, the states "q" and x' = "v" among them
-    """
-
-    def __init__(self, problem: ProblemData) -> None:
-        dynamics: Any = problem.dynamics
-        equations = dynamics.equations[0].term
-        self._graph, self._equations = graph_of(problem, [equations]), equations.quantity
-        self.needed = self._graph.inputs & self._graph.leaves.keys()
-
-    def at(self, x: Array, others: Values) -> Array:
-        """f (K, n), which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero.
-
-        others : all other leaves that it takes, at these K points
-        """
-        return -self._graph.values({**others, "q": x, "v": np.zeros_like(x)})[self._equations]
-
-
-class RobotRates:
-    """Rates of q and v of a robot without loads.
-
-    needed : leaves that it takes beside these, its torques
-    """
-
-    def __init__(self, problem: ProblemData) -> None:
-        self._dynamics: Any = problem.dynamics
-        self.needed = {terms.tau.quantity}
-
-    def at(self, x: Array, others: Values) -> Array:
-        """v and a (K, 2 n) at q and v, x (K, 2 n), under the torques among the others (K, n)."""
-        q, v = np.split(x, 2, axis=-1)
-        a = self._dynamics.forward_dynamics(q, v, others[terms.tau.quantity])
-        return np.concatenate([v, a], axis=-1)
 
 
 class _SystemIntegration(_Integration):

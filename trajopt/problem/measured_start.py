@@ -4,7 +4,9 @@
     v, of a robot              v + dv,  dv = - M^-1 J' (J M^-1 J')^+ (J v - r),  the least in dv' M dv with
                                J (v + dv) = r for all rows that are equations of v: feet do not slip
     other equations            start where they are and return to their value within two intervals
-    limits that are exceeded   wider by as much at the start, and by less up to the end of two intervals
+    limits that are exceeded   wider by as much at the start, and by less up to the end of two intervals; or
+                               longer and by more where bounded inputs cannot lead back at once: as much as
+                               a simulation under nine tenths of them needs
 
 So a motion can start from an estimate with noise, or from a state of its own plan, of which feet are on the
 ground to the order of the scheme. M is the mass matrix, the identity where the dynamics has none.
@@ -23,11 +25,18 @@ from scipy import linalg
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import ChainRule, Graph
-from trajopt.graph.quantities import parameter_leaf
+from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf
 from trajopt.problem.contact_problem import ContactProblem, above, lands, stands, stays, touches
 from trajopt.problem.contacts.contact import Contact
 from trajopt.problem.contacts.loop_poses import NEARLY, fixed_at
 from trajopt.problem.costs_and_constraints import Constraint, Easing, Relaxation
+from trajopt.problem.driven_states import (
+    DrivenStates,
+    RobotRates,
+    SystemRates,
+    bounds_of_inputs,
+    rates_of,
+)
 from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -35,6 +44,9 @@ from trajopt.solvers.solver import DEPENDENT
 from trajopt.splines.node_sets import START
 
 INTERVALS = 2  # within which what a measured state exceeds returns to its limit
+LATER = 1.25  # times the time after which inputs within their bounds lead back to a limit: its end, if later
+STEPS = 4  # of an interval, in which states are simulated
+FIRST = 1e-3  # of a step, the first one, which gives their rates
 
 P = TypeVar("P", bound=ProblemData)
 A = TypeVar("A", bound=Asked)
@@ -60,6 +72,7 @@ class MeasuredStart:
 
     rows: tuple[StartRow, ...]
     graph: Graph
+    rates: SystemRates | RobotRates | None = None
 
     @staticmethod
     def of(problem: ProblemData) -> MeasuredStart | None:
@@ -84,7 +97,8 @@ class MeasuredStart:
         if not decided:
             return None
         several = [problem.constraints[row.number].term for row in decided]
-        return MeasuredStart(decided, graph_of(problem.independent_copy(), several))
+        rates = rates_of(problem) if problem.measured else None
+        return MeasuredStart(decided, graph_of(problem.independent_copy(), several), rates)
 
     @cached_property
     def _chain(self) -> ChainRule:
@@ -219,26 +233,83 @@ class StartState:
         limit = row.known & ~_is_equation(own)
         below = limit & (np.minimum(value, ahead) < own.lower - slack)
         above = limit & (np.maximum(value, ahead) > own.upper + slack)
+        forced = self._forced(own, limit, below, above)
+        below |= (forced < -slack).any(axis=0)
+        above |= (forced > slack).any(axis=0)
         low = np.where(below, np.minimum(value - own.lower, 0.0), off)
         high = np.where(above, np.maximum(value - own.upper, 0.0), off)
         if not (below.any() or above.any() or off.any()):
             return own, off, ""
         end = float(basis.breakpoints[min(INTERVALS, basis.breakpoints.size - 1)])
+        last = LATER * float(self._ahead[forced.any(axis=1)].max(initial=0.0))
+        if last > end:
+            end = float(np.append(basis.breakpoints, last)[np.searchsorted(basis.breakpoints, last)])
         excess = needed = np.stack([low, high])
         # With these slopes the eased limit lets the next control point pass, whose rate the state decides.
         # On a single span of degree one that point is at the end, where no slope eases.
         if near < end:
             needed = np.stack([ahead - own.lower, ahead - own.upper]) / (1.0 - near / end)
-        to_lower, to_upper = (needed - excess) / near
+        to_lower, to_upper = np.where(row.of_v, 0.0, (needed - excess) / near)
+        # They let pass what inputs cannot prevent, too.
+        for s, most in zip(self._ahead[1:], forced[1:], strict=True):
+            if most.any():
+                lower, upper = (most / (1.0 - s / end) - excess) / s
+                to_lower, to_upper = np.minimum(to_lower, lower), np.maximum(to_upper, upper)
         slopes = (
-            np.where(below & ~row.of_v, np.minimum(to_lower, 0.0), 0.0),
-            np.where(above & ~row.of_v, np.maximum(to_upper, 0.0), 0.0),
+            np.where(below, np.minimum(to_lower, 0.0), 0.0),
+            np.where(above, np.maximum(to_upper, 0.0), 0.0),
         )
         easing = Easing(0, end, excess, np.stack(slopes))
         now = np.minimum(low, 0.0) + np.maximum(high, 0.0)
-        beyond = np.where(np.abs(now) > slack, now, ahead - np.where(below, own.lower, own.upper))
+        later = np.where(below, np.minimum(ahead - own.lower, forced.min(axis=0)), ahead - own.upper)
+        later = np.where(above, np.maximum(later, forced.max(axis=0)), later)
+        beyond = np.where(np.abs(now) > slack, now, later)
         by = np.where(below | above, beyond, off)
         return replace(own, easing=easing), by, "held there" if off.any() else "limit widened"
+
+    def _forced(self, own: Constraint, limit: Array, below: Array, above: Array) -> Array:
+        """By how much terms are beyond their limits `_ahead` though inputs lead them back, (times, width).
+
+        Terms that are within their limit count where they would leave it by the end; 0 elsewhere.
+
+        limit, below, above : masks of the components that are limits, and of those known to be beyond
+        """
+        none, rates = np.zeros((self._ahead.size, limit.size)), self.rows.rates
+        x = self.q if isinstance(rates, SystemRates) else np.concatenate([self.q, self.v])
+        if rates is None or not self.duration or not limit.any():
+            return none
+        fixed = {
+            name for name, own in self.problem.parameters.items() if np.array_equal(own.lower, own.upper)
+        }
+        known = {leaf: self.leaves[leaf] for leaf in map(parameter_leaf, fixed)}
+        if not rates.needed <= {*known, *bounds_of_inputs(self.problem), "q", "v", *TIME_LEAVES}:
+            return none
+        driven, graph, n = DrivenStates(self.problem, rates, known), self.rows.graph, self.q.size
+
+        def value(states: Array) -> Array:
+            at = {leaf: np.repeat(each, len(states), axis=0) for leaf, each in self.leaves.items()}
+            at |= {"q": states[:, :n]} | ({"v": states[:, n:]} if states.shape[1] > n else {})
+            return graph.values(at)[own.term.quantity]
+
+        now, times = value(x[None])[0], self._ahead * self.duration
+        with np.errstate(all="ignore"):
+            rate = (value(driven.after(x[None], driven.middle[None], 0.0, times[1]))[0] - now) / times[1]
+            up = above | (~below & (rate > 0.0))
+            bound, end = np.where(up, own.upper, own.lower), now + rate * self.duration
+            led = limit & np.isfinite(bound) & (below | above | np.where(up, end > bound, end < bound))
+            if not led.any():
+                return none
+            bound, sign = np.where(led, bound, now), np.where(led, np.where(up, 1.0, -1.0), 0.0)
+            beyond = driven.led_back(x, lambda states: value(states) - bound, sign, times)
+        left = np.maximum.accumulate(beyond > 0.0)
+        back = np.maximum.accumulate(left & ~(beyond > 0.0))
+        return np.where(led & left & ~back, sign * beyond, 0.0)
+
+    @cached_property
+    def _ahead(self) -> Array:
+        """Times ahead at which simulated states are looked at, as parts of the duration."""
+        step = float(np.diff(self.problem.trajectory.arcs[0].basis.breakpoints).min()) / STEPS
+        return np.concatenate([[0.0, FIRST * step], step * np.arange(1, round(1.0 / step) + 1)])
 
 
 def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None = None) -> A:

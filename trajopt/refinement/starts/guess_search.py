@@ -28,13 +28,12 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, CONTROL_POINT_ROUNDING
-from trajopt.checks.simulation import RobotRates, SystemRates
 from trajopt.graph.quantities import TIME_LEAVES
+from trajopt.problem.driven_states import RobotRates, SystemRates, bounds_of_inputs
 from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.refinement.mesh_levels import own_mesh
-from trajopt.refinement.starts.start_rules import bounds_of_controls
 from trajopt.solution.answers import program_of
 from trajopt.splines.curve import Curve
 from trajopt.transcription.linked_program import LinkedProgram, placed_parts
@@ -312,7 +311,7 @@ def _simulated(
     Parameters and data are those of the guess of `nlp`.
     """
     f = SystemRates(problem) if isinstance(problem.dynamics, System) else RobotRates(problem)
-    controls = {name: _switching(*bounds, rng) for name, bounds in bounds_of_controls(problem).items()}
+    controls = {name: _switching(*bounds, rng) for name, bounds in bounds_of_inputs(problem).items()}
     given = f.needed.difference(controls, ("q", "v"))
     at_nodes = nlp.spline_map.leaf_values(nlp.unknowns.elimination.expand(nlp.start), given)
     ones = np.ones((SIMULATED_MOTIONS, 1))

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arrays import Array
 from trajopt.checks.path_equations import contains_torques
 from trajopt.graph.protocols import ForwardDynamics, GravityField
-from trajopt.graph.quantities import described_joints, extra_leaf
+from trajopt.graph.quantities import described_joints
+from trajopt.problem.driven_states import bounds_of_inputs, limits_over_path
 from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -32,7 +32,6 @@ from trajopt.refinement.refined import RefinedUntilVerified
 from trajopt.solution.journal import Journal
 from trajopt.solvers.run import create, without_checkpoints
 from trajopt.solvers.solver import Solver, Status
-from trajopt.splines.node_sets import PATH
 from trajopt.terms import term as terms
 from trajopt.transcription.initial_point import fixed_ends
 
@@ -123,7 +122,9 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
         return ONE
     if can_be_simulated(problem):
         return SIMULATED if isinstance(problem.dynamics, System) else WEAK_MOTORS
-    limited = np.isfinite(_limits_over_path(problem, terms.v.quantity)).all()  # both ways, every joint
+    limited = np.isfinite(
+        limits_over_path(problem, terms.v.quantity, problem.dynamics.n)
+    ).all()  # both ways, every joint
     loose = problem.trajectory.has_free_duration and not limited
     if loose and problem.dynamics.n >= MANY_JOINTS:
         return SEARCHED
@@ -169,18 +170,9 @@ def can_be_simulated(problem: ProblemData) -> bool:
         return False
     if not isinstance(dynamics, System):
         return _too_weak(problem)
-    bounds = bounds_of_controls(problem)
+    bounds = bounds_of_inputs(problem)
     bounded = bool(bounds) and all(bool(np.isfinite(bound).all()) for bound in bounds.values())
     return bounded and dynamics.rates is not None
-
-
-def bounds_of_controls(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
-    """Leaf -> lower and upper bounds of what drives the states: of a system's controls, or of torques."""
-    dynamics = problem.dynamics
-    if isinstance(dynamics, System):
-        driving = {extra_leaf(name): problem.extras[name] for name in dynamics.controls}
-        return {name: (control.lower, control.upper) for name, control in driving.items()}
-    return {terms.tau.quantity: _limits_over_path(problem, terms.tau.quantity)}
 
 
 def _too_weak(problem: ProblemData) -> bool:
@@ -189,7 +181,7 @@ def _too_weak(problem: ProblemData) -> bool:
     weightless = isinstance(robot, GravityField) and not np.any(robot.gravity)
     if weightless or robot.n >= MANY_JOINTS or not isinstance(robot, ForwardDynamics):
         return False
-    lower, upper = _limits_over_path(problem, terms.tau.quantity)
+    lower, upper = limits_over_path(problem, terms.tau.quantity, robot.n)
     if not np.isfinite([lower, upper]).all():
         return False
     graph = graph_of(problem, [terms.tau])
@@ -203,15 +195,6 @@ def _too_weak(problem: ProblemData) -> bool:
     at_rest = np.zeros_like(q)
     torques = graph.values({"q": q, "v": at_rest, "a": at_rest})[terms.tau.quantity]
     return bool(((torques < lower) | (torques > upper)).any())
-
-
-def _limits_over_path(problem: ProblemData, quantity: str) -> tuple[Array, Array]:
-    """The lower and upper bounds (n,) that a quantity of all joints has over all of the path."""
-    lower, upper = np.full((2, problem.dynamics.n), [[-np.inf], [np.inf]])
-    for constraint in problem.constraints:
-        if constraint.term.quantity == quantity and constraint.over == PATH:
-            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
-    return lower, upper
 
 
 def _turns_far(problem: ProblemData) -> bool:

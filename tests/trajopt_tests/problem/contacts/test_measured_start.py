@@ -279,12 +279,12 @@ def test_a_limit_of_a_velocity_that_holds_at_the_start_is_no_wider():
     assert not with_measured_start(problem).relaxations
 
 
-def cart(x=1.1, **rail):
+def cart(x=1.1, speed=-0.5, force=5.0, **rail):
     """A cart on a rail of 1 m to both sides."""
     system = trajopt.system(("x", "speed"), ("force",), lambda node: [node.speed, node.force])
     problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 3, "radau", duration=2.0))
-    problem.control("force", -5.0, 5.0)
-    problem.start_at(x=[x, -0.5], measured=True)
+    problem.control("force", -force, force)
+    problem.start_at(x=[x, speed], measured=True)
     problem.subject_to(trajopt.q[0], -1.0, 1.0, name="rail", **rail)
     problem.minimize(trajopt.q**2)
     return problem
@@ -308,6 +308,31 @@ def test_a_cart_beyond_its_rail_is_led_back():
     assert answer.verify().holds and "rail" in eased_by(0.9, answer, "rail").reason
     certificate = Certificate(1e-3, "none", None, 0, "", equation_tolerance=1e-2, motion=answer)
     assert certificate.holds and f"relaxed at the start: {told}" in str(certificate)
+
+
+@pytest.mark.parametrize(("x", "speed", "force"), [(1.2, 0.4, 1.0), (-1.2, -0.4, 1.0), (0.9, 2.0, 5.0)])
+def test_a_limit_is_wider_by_what_bounded_inputs_cannot_prevent(x, speed, force):
+    """The parabola of nine tenths of the force fits below it, not one of a half more."""
+    (limit,) = (each for each in with_measured_start(cart(x, speed, force)).constraints if each.easing)
+    s, sign = np.linspace(0.0, 1.0, 201), np.sign(x)
+    lower, upper = (each[:, 0] for each in limit.limits_at(np.zeros(s.size, int), s))
+    braked = lambda part: sign * (x + speed * 2.0 * s) - 0.5 * part * force * (2.0 * s) ** 2  # noqa: E731
+    room = upper if sign > 0.0 else -lower
+    assert np.all(room >= braked(0.9) - 1e-9) and np.any(room < braked(0.45) - 1e-3)
+    assert limit.easing.end <= 0.85 and room[-1] == 1.0
+
+
+def test_limits_that_no_input_within_bounds_keeps_are_no_wider_where_inputs_have_none():
+    """A force without bounds stops the cart at once."""
+    assert not with_measured_start(cart(0.9, 2.0, np.inf)).relaxations
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("x", "speed", "force"), [(1.2, 0.4, 1.0), (0.9, 2.0, 5.0)])
+def test_a_cart_that_runs_off_its_rail_is_led_back(x, speed, force):
+    answer = trajopt.solve(cart(x, speed, force), starts=1)
+    assert answer.converged and answer.relaxations
+    assert answer.verify().holds and "rail" in eased_by(0.0, answer, "rail").reason
 
 
 def test_a_limit_is_wider_to_the_end_of_a_single_span_of_degree_one():

@@ -1,0 +1,158 @@
+"""States that follow from bounded inputs: controls of a system x' = f(x, u, t, p), or torques of a robot.
+
+Also here: motions whose inputs lead terms of the states back the fastest, as far as bounds let them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.graph.protocols import ForwardDynamics, Values
+from trajopt.graph.quantities import TIME_LEAVES, extra_leaf
+from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.systems.state_equations import StateEquations
+from trajopt.problem.systems.system import System
+from trajopt.splines.node_sets import PATH
+from trajopt.terms import term as terms
+
+
+class SystemRates:
+    """f of a problem's system x' = f(x, u, t, p).
+
+    needed : leaves that it takes, the states "q" and x' = "v" among them
+    """
+
+    def __init__(self, problem: ProblemData) -> None:
+        dynamics: Any = problem.dynamics
+        equations = dynamics.equations[0].term
+        self._graph, self._equations = graph_of(problem, [equations]), equations.quantity
+        self.needed = self._graph.inputs & self._graph.leaves.keys()
+
+    def at(self, x: Array, others: Values) -> Array:
+        """f (K, n), which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero.
+
+        others : all other leaves that it takes, at these K points
+        """
+        return -self._graph.values({**others, "q": x, "v": np.zeros_like(x)})[self._equations]
+
+
+class RobotRates:
+    """Rates of q and v of a robot without loads.
+
+    needed : leaves that it takes beside these, its torques
+    """
+
+    def __init__(self, problem: ProblemData) -> None:
+        self._dynamics: Any = problem.dynamics
+        self.needed = {terms.tau.quantity}
+
+    def at(self, x: Array, others: Values) -> Array:
+        """v and a (K, 2 n) at q and v, x (K, 2 n), under the torques among the others (K, n)."""
+        q, v = np.split(x, 2, axis=-1)
+        a = self._dynamics.forward_dynamics(q, v, others[terms.tau.quantity])
+        return np.concatenate([v, a], axis=-1)
+
+
+def bounds_of_inputs(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
+    """Leaf -> lower and upper bounds of what drives the states: of a system's controls, or of torques."""
+    dynamics = problem.dynamics
+    if isinstance(dynamics, System):
+        driving = {extra_leaf(name): problem.extras[name] for name in dynamics.controls}
+        return {name: (control.lower, control.upper) for name, control in driving.items()}
+    return {terms.tau.quantity: limits_over_path(problem, terms.tau.quantity, dynamics.n)}
+
+
+def limits_over_path(problem: ProblemData, quantity: str, width: int) -> tuple[Array, Array]:
+    """The lower and upper bounds (width,) that a quantity has over all of the path."""
+    lower, upper = np.full((2, width), [[-np.inf], [np.inf]])
+    for constraint in problem.constraints:
+        if constraint.term.quantity == quantity and constraint.over == PATH:
+            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
+    return lower, upper
+
+
+def rates_of(problem: ProblemData) -> SystemRates | RobotRates | None:
+    """The rates of a problem's states; None where other than inputs drive them: feet, loops, loads."""
+    dynamics: Any = problem.dynamics
+    if isinstance(dynamics, System):
+        has_inputs = dynamics.controls and dynamics.controls.keys() <= problem.extras.keys()
+        return SystemRates(problem) if has_inputs and dynamics.rates is not None else None
+    moved = isinstance(dynamics, ForwardDynamics) and getattr(dynamics, "has_forward_dynamics", True)
+    others = ("contacts", "closures", "loads", "passive_joints", "designs")
+    if (
+        not moved
+        or isinstance(dynamics, StateEquations)
+        or any(getattr(problem, each, ()) for each in others)
+    ):
+        return None
+    return RobotRates(problem)
+
+
+PROBED = 3  # steps after which effects of inputs are looked at: they have reached the sixth rate
+SMALL = 1e-3  # of the way to a bound: a change of an input whose effects are looked at
+SLIGHT = 0.1  # of the largest effect of an input: those below are left out
+REACH = 0.9  # of the way from the middle of an input's bounds to one: what leads back leaves some of it
+
+
+class DrivenStates:
+    """Motions under constant inputs from one state, x of a system, q and v of a robot, many at a time.
+
+    known : the leaves of the rates beside states, inputs and times, (1, width) each
+    """
+
+    def __init__(
+        self, problem: ProblemData, rates: SystemRates | RobotRates, known: Mapping[str, Array]
+    ) -> None:
+        self._rates, self._known, self._bounds = rates, known, bounds_of_inputs(problem)
+        lower, upper = np.concatenate(list(self._bounds.values()), axis=1)
+        self._bounded = np.isfinite(lower) & np.isfinite(upper)
+        with np.errstate(invalid="ignore"):
+            self.middle = np.where(self._bounded, 0.5 * (lower + upper), np.clip(0.0, lower, upper))
+            self._reach = np.where(self._bounded, 0.5 * REACH * (upper - lower), 1.0)
+
+    def after(self, x: Array, u: Array, start: float, step: float) -> Array:
+        """x (K, n) after a step of seconds under inputs u (K, m), by the midpoint rule."""
+        middle = x + 0.5 * step * self._at(x, u, start)
+        return x + step * self._at(middle, u, start + 0.5 * step)
+
+    def _at(self, x: Array, u: Array, time: float) -> Array:
+        z, first = {}, 0
+        for leaf, (lower, _) in self._bounds.items():
+            z[leaf] = u[:, first : first + lower.size]
+            first += lower.size
+        z |= {name: np.broadcast_to(value, (len(x), value.shape[1])) for name, value in self._known.items()}
+        z |= {name: np.full((len(x), 1), time) for name in TIME_LEAVES}
+        return self._rates.at(x, z)
+
+    def led_back(self, x: Array, value: Callable[[Array], Array], sign: Array, times: Array) -> Array:
+        """sign times terms (times, width) while inputs lead each one, alone, to where that is below zero.
+
+        The inputs of a term that change it most are REACH of the way to the bounds by which it falls. Zeros
+        stand behind the time when no term is positive or rises; NaN where an input without bounds counts.
+
+        x : (n,) the state;  value : terms of states (K, n), (K, width)
+        sign : (width,) +1 of terms that are to fall, -1 of terms that are to rise, 0 of others
+        times : s, from zero
+        """
+        probes = self.middle + np.concatenate([np.zeros((1, self.middle.size)), SMALL * np.diag(self._reach)])
+        states, steps = np.repeat(x[None], len(probes), axis=0), np.diff(times)
+        for time, step in zip(times[:PROBED], steps[:PROBED], strict=False):
+            states = self.after(states, probes, time, step)
+        ends = value(states)
+        effects = (ends[1:] - ends[0]).T  # (width, inputs)
+        effects[np.abs(effects) <= SLIGHT * np.abs(effects).max(axis=1, keepdims=True)] = 0.0
+        u = self.middle - sign[:, None] * np.sign(effects) * self._reach
+        states, own = np.repeat(x[None], sign.size, axis=0), np.arange(sign.size)
+        along = np.zeros((times.size, sign.size))
+        along[0] = sign * value(x[None])[0]
+        for k, (time, step) in enumerate(zip(times, steps, strict=False), start=1):
+            states = self.after(states, u, time, step)
+            along[k] = sign * value(states)[own, own]
+            if not np.any((along[k] > 0.0) | (along[k] > along[k - 1])):
+                break
+        return np.where((effects[:, ~self._bounded] != 0.0).any(axis=1), np.nan, along)
