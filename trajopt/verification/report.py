@@ -185,7 +185,8 @@ class Report:
         """The estimate, by one more solve the first time that it is asked for."""
         if self.answer is None or not self.costs or not self.holds:
             return OptimumError(None)
-        certified = any(part.certificate is not None for part in self.answer.parts)  # which says more
+        certificates = [part.certificate for part in self.answer.parts]
+        certified = all(each is not None and each.holds for each in certificates)  # which says more
         missed = sum(abs(cost.value - cost.integral) for cost in self.costs if cost.zero)
         return OptimumError(None) if certified else error_of_optimum(self.answer, missed)
 
@@ -199,7 +200,7 @@ class Report:
 
     @property
     def optimum(self) -> str:
-        """The estimate in words, or why there is none; empty without PASS, and with a certificate."""
+        """The estimate in words, or why there is none; empty without PASS, and where a certificate holds."""
         error, reason = self._of_optimum
         if error is None:
             return reason and f"optimal on this mesh; no estimate of the error of the optimum: {reason}"

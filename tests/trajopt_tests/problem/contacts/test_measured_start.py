@@ -177,7 +177,8 @@ def eased_by(factor, answer, name):
     problem = answer.problem.independent_copy()
     for number, each in enumerate(problem.constraints):
         if each.name == name:
-            other = replace(each.easing, excess=factor * each.easing.excess)
+            eased = each.easing
+            other = replace(eased, excess=factor * eased.excess, slope=factor * eased.slope)
             problem.constraints[number] = replace(each, easing=other)
     return replace(answer, known_problem=problem).verify()
 
