@@ -130,7 +130,7 @@ class DrivenStates:
         return self._rates.at(x, z)
 
     def led_back(self, x: Array, value: Callable[[Array], Array], sign: Array, times: Array) -> Array:
-        """sign times terms (times, width) while inputs lead each one, alone, to where that is below zero.
+        """Values (times, width) times sign while inputs lead each term, alone, to where that is below zero.
 
         The inputs of a term that change it most are REACH of the way to the bounds by which it falls. Zeros
         stand behind the time when no term is positive or rises; NaN where an input without bounds counts.

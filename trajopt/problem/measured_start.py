@@ -268,7 +268,7 @@ class StartState:
         return replace(own, easing=easing), by, "held there" if off.any() else "limit widened"
 
     def _forced(self, own: Constraint, limit: Array, below: Array, above: Array) -> Array:
-        """By how much terms are beyond their limits `_ahead` though inputs lead them back, (times, width).
+        """Excess of terms over their limits `_ahead` though inputs lead them back, (times, width).
 
         Terms that are within their limit count where they would leave it by the end; 0 elsewhere.
 

@@ -203,10 +203,12 @@ class Report:
         """The estimate in words, or why there is none; empty without PASS, and where a certificate holds."""
         error, reason = self._of_optimum
         if error is None:
-            return reason and f"optimal on this mesh; no estimate of the error of the optimum: {reason}"
+            return (
+                reason and f"locally optimal on this mesh; no estimate of the error of the optimum: {reason}"
+            )
         costs = self.costs
         objective = sum(cost.value for cost in costs)
-        text = f"optimal on this mesh; error of the optimum about {error:.2g} of {objective:.7g}"
+        text = f"locally optimal on this mesh; error of the optimum about {error:.2g} of {objective:.7g}"
         return text + f": {COARSE}" * (error > COARSE_ABOVE * sum(cost.size for cost in costs))
 
     @property
