@@ -122,9 +122,8 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
         return ONE
     if can_be_simulated(problem):
         return SIMULATED if isinstance(problem.dynamics, System) else WEAK_MOTORS
-    limited = np.isfinite(
-        limits_over_path(problem, terms.v.quantity, problem.dynamics.n)
-    ).all()  # both ways, every joint
+    of_velocities = limits_over_path(problem, terms.v.quantity, problem.dynamics.n)
+    limited = np.isfinite(of_velocities).all()  # both ways, every joint
     loose = problem.trajectory.has_free_duration and not limited
     if loose and problem.dynamics.n >= MANY_JOINTS:
         return SEARCHED
