@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from problems.moves.certificate import TOLERANCE, MotionCertificate
 from problems.moves.limit_excess import limit_size, relative_excess, with_peaks, worst_line
@@ -56,10 +57,10 @@ def retime(
     *,
     tube: Any = None,
     tool_tube: Any = None,
-    start_velocity: Any = None,
-    end_velocity: Any = None,
-    start_acceleration: Any = None,
-    end_acceleration: Any = None,
+    start_velocity: ArrayLike | None = None,
+    end_velocity: ArrayLike | None = None,
+    start_acceleration: ArrayLike | None = None,
+    end_acceleration: ArrayLike | None = None,
     intervals: int = 2000,
 ) -> RetimedMotion | SmoothMotion:
     """The motion of least time on a path of the joints, from rest to rest, or from and to states of motion.

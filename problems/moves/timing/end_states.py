@@ -6,9 +6,10 @@ v = p' r,    a = p' r' + p'' r^2        with the rate r = s' of the path's coord
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import finite_numbers, short_repr
 from trajopt.base.arrays import Array
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
     from problems.moves.spline_path import SplinePath
 
+Given = tuple[ArrayLike | None, ArrayLike | None]  # of the start and of the end
 ASIDE = 1e-6  # of a speed or an acceleration, by which it may miss what the path allows
 ENDS = "start", "end"
 AHEAD = 1.0, -1.0  # sign of an acceleration along the path where the motion begins, or ends, at no speed
@@ -93,7 +95,7 @@ class EndStates:
         return found
 
 
-def end_states_of(model: KinematicTree, velocities: tuple[Any, Any], accelerations: Any) -> EndStates:
+def end_states_of(model: KinematicTree, velocities: Given, accelerations: Given) -> EndStates:
     """The states of what users give for the start and the end, None: see `retime`, also for errors."""
     v = [_of_joints(model, given, f"{end}_velocity") for given, end in zip(velocities, ENDS, strict=True)]
     a = [
@@ -107,7 +109,7 @@ def end_states_of(model: KinematicTree, velocities: tuple[Any, Any], acceleratio
     return EndStates(np.array(v), np.array(a))
 
 
-def _of_joints(model: KinematicTree, given: Any, name: str) -> Array | None:
+def _of_joints(model: KinematicTree, given: ArrayLike | None, name: str) -> Array | None:
     if given is None:
         return None
     found = finite_numbers(given, name)
