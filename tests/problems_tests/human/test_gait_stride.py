@@ -66,6 +66,7 @@ def test_derivatives_of_a_stride_are_exact(nlp):
     assert first == pytest.approx(2.0, abs=0.05) and second == pytest.approx(2.0, abs=0.05)
 
 
+@pytest.mark.long
 def test_two_arcs_of_six_control_points_of_which_position_is_continuous_and_repeats(nlp):
     assert nlp.variable_count == 2 * 38 * 6 - 2 * 38
     names = {group.name for group in nlp.groups}

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from taylor_slopes import slopes
 
 import dynamics
@@ -19,7 +20,7 @@ WEIGHT = 75.0 * 9.81
 
 @pytest.fixture(scope="module")
 def solution():
-    return trajopt.solve(planar_walker.build(), trajopt.Ipopt(tol=1e-6), progress="silent")
+    return solved_at_defaults("planar_walker")
 
 
 def reactions(solution, t):
