@@ -32,7 +32,8 @@ def test_the_catalogue_finds_every_problem_by_its_recipe():
 
 
 LARGE = {"biped_step", "four_bar", "gait", "gait_stride", "running", "two_arms"}
-LARGE |= {"quadruped_bound", "quadruped_gap", "quadruped_jump"}
+LARGE |= {"quadruped_bound", "quadruped_gap", "quadruped_jump", "quadruped_trot"}
+LARGE |= {"countermovement_jump", "hop", "lift_box", "sit_to_stand"}
 
 
 @pytest.mark.parametrize(

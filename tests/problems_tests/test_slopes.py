@@ -86,9 +86,7 @@ FEW = {
     "minimum_fuel",
     "motor_arm",
     "one_legged_hopper",
-    "planar_walker",
     "quadrotor_gates",
-    "quadruped_trot",
     "two_link_rr",
 }
 PROBLEMS = [pytest.param(name, marks=[pytest.mark.long] * (name not in FEW)) for name in catalogue.names()]

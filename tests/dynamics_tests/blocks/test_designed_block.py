@@ -61,7 +61,7 @@ def robot(seed: int, rotors) -> RigidBodyModel:
     return random_tree(seed, rotors=True, mimic=seed == 1).with_rotors(rotors)
 
 
-@pytest.mark.parametrize(("seed", "rotors", "outputs", "loads"), CASES)
+@pytest.mark.parametrize(("seed", "rotors", "outputs", "loads"), ONE_FAST)
 def test_values_and_derivatives_by_the_motion_are_those_of_a_robot_built_so(seed, rotors, outputs, loads):
     model = robot(seed, rotors)
     values = designs(model, gears=rotors != "none")
