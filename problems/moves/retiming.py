@@ -141,7 +141,7 @@ def _on(
     if not smooth:
         return Retiming(model, path, limits, path.grid(intervals), ends).motion()
     Retiming(model, path, limits, path.grid(CHECKED)).check()
-    q = path(path.breakpoints[[0, -1]])
+    q = path.at_ends()
     for end, (name, side) in enumerate((("start", AFTER), ("end", BEFORE))):
         check_state(name, model, limits.parts[-end], (q[end], ends.v[end], ends.a[end]), side)
     try:
@@ -209,8 +209,10 @@ class Retiming:
     @cached_property
     def end_speeds(self) -> tuple[float, float]:
         """s'^2 at both ends; InfeasibleBoundsError for speeds that are not along the path."""
-        first, last = (0.0, 0.0) if self.ends is None else (self.ends.rates(self.path)[:, 0] ** 2).tolist()
-        return first, last
+        if self.ends is None:
+            return 0.0, 0.0
+        rates = self.ends.rates(self.path.at_ends(1), self.path.at_ends(2))
+        return float(rates[0, 0] ** 2), float(rates[1, 0] ** 2)
 
     def motion(self) -> RetimedMotion:
         """The motion of least time, with its certificate."""

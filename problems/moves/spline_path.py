@@ -50,6 +50,10 @@ class SplinePath:
         """d^order p / ds^order, (..., n); at a breakpoint that of the piece which begins there."""
         return self._derivatives[order](s)
 
+    def at_ends(self, order: int = 0) -> Array:
+        """d^order p / ds^order at both ends, (2, n)."""
+        return self(self.breakpoints[[0, -1]], order)
+
     def divided(self, places: Array) -> SplinePath:
         """The same path with breakpoints at places within it, too; those on one of its own are left out."""
         length, known = self.breakpoints[-1] - self.breakpoints[0], self.breakpoints

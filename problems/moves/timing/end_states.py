@@ -18,7 +18,6 @@ from trajopt.base.tolerances import NOT_ZERO
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
-    from problems.moves.spline_path import SplinePath
 
 Given = tuple[ArrayLike | None, ArrayLike | None]  # of the start and of the end
 ASIDE = 1e-6  # of a speed or an acceleration, by which it may miss what the path allows
@@ -61,15 +60,14 @@ class EndStates:
                 found[end] = (a[end] - (a[end] @ direction) * direction) / (self.v[end] @ self.v[end])
         return found
 
-    def rates(self, path: SplinePath) -> Array:
-        """r and r' at both ends of a path, (2, 2).
+    def rates(self, slopes: Array, bends: Array) -> Array:
+        """r and r' at both ends of a path with p' and p'' (2, n) there, (2, 2).
 
         Raises InfeasibleBoundsError for a speed or an acceleration that the path does not allow.
         """
         found = np.zeros((2, 2))
         for end in np.flatnonzero(self.in_motion):
-            s, v, a = path.breakpoints[[0, -1]][end], self.v[end], self.a[end]
-            slope, bend = path(s, 1), path(s, 2)
+            v, a, slope, bend = self.v[end], self.a[end], slopes[end], bends[end]
             square = max(float(slope @ slope), NOT_ZERO)
             rate = float(v @ slope) / square
             if rate < 0.0 or np.linalg.norm(v - rate * slope) > ASIDE * np.linalg.norm(v):

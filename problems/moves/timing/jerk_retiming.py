@@ -63,7 +63,9 @@ def jerk_limited(
     if not np.any(ends.in_motion):
         return _proved(_with_room(_on_even_times(rows, _fastest(rows, knots, {}, None), 1)))
     at_rest = rows.on(knots, {}).highest_constant ** -0.5
-    rows = _with_period(replace(rows, along=SmoothPath(path, ends.rates(path))), at_rest)
+    rows = _with_period(
+        replace(rows, along=SmoothPath(path, ends.rates(path.at_ends(1), path.at_ends(2)))), at_rest
+    )
     for finer in FINER[:-1]:  # ends at limits leave little room, which takes short spans
         with suppress(InfeasibleBoundsError):
             motion = replace(_in_motion(rows, finer), ends=ends).certified()
