@@ -69,16 +69,17 @@ class CoupledModel(CoupledTree):
 
         external : None, or (..., links, 6) wrenches on the links, [moment; force], world axes and origin
         """
-        s, rate, second = self.tree_motion(q, v, a)
-        return self.forces(q, rnea(self.tree, s, rate, second, external))
+        arrays, shape = self._nodes(q=q, v=v, a=a)
+        motion = CoupledMotion(self, arrays, 1)
+        s, rate, second = (x.reshape(*shape, -1) for x in motion.arrays.values())
+        of_tree = rnea(self.tree, s, rate, second, external)
+        return motion.gathered(of_tree * motion.f[1].reshape(*shape, -1))
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q), (..., n, n): sum over joints of f_i' M_ij f_j'."""
         arrays, shape = self._nodes(q=q)
         motion = CoupledMotion(self, arrays, 1)
-        slopes = motion.f[1][:, :, None] * self.selection  # of joints by coordinates
-        found = slopes.swapaxes(1, 2) @ (crba(self.tree, motion.arrays["q"]) @ slopes)
-        return found.reshape(*shape, self.n, self.n)
+        return motion.matrix(crba(self.tree, motion.arrays["q"])).reshape(*shape, self.n, self.n)
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """Accelerations a = M(q)^-1 (tau - C v - g), (..., n)."""
@@ -93,11 +94,13 @@ class CoupledModel(CoupledTree):
         coordinate moves no mass, as where f' = 0.
         """
         arrays, shape = self._nodes(q=q, v=v, tau=tau)
-        q, v, tau = (x.reshape(*shape, self.n) for x in arrays.values())
-        external = link_wrenches(self.tree, shape, loads)
-        missing = tau - self.inverse_dynamics(q, v, np.zeros_like(v), external)
+        external = link_wrenches(self.tree, shape, loads).reshape(-1, self.tree.link_count, 6)
+        motion = CoupledMotion(self, {**arrays, "a": np.zeros_like(arrays["v"])}, 2)
+        s, rate, second = motion.arrays.values()
+        missing = arrays["tau"] - motion.forces(rnea(self.tree, s, rate, second, external))
         try:
-            return np.linalg.solve(self.mass_matrix(q), missing[..., None])[..., 0]
+            a = np.linalg.solve(motion.matrix(crba(self.tree, s)), missing[..., None])
+            return a.reshape(*shape, self.n)
         except np.linalg.LinAlgError as error:
             raise InertiaError(
                 "the mass matrix is singular: a coordinate moves no mass in this pose; give another q"

@@ -68,6 +68,17 @@ class CoupledMotion:
         """(nodes, joints) generalized forces of the tree -> (nodes, n)."""
         return self.gathered(of_joints * self.f[1])
 
+    def matrix(self, of_tree: Array) -> Array:
+        """(nodes, joints, joints) a quadratic form of rates of the tree -> (nodes, n, n)."""
+        scaled, (first, others) = of_tree * self.f[1][:, :, None] * self.f[1][:, None, :], self.model.places
+        rows = scaled[:, first]
+        for joint, coordinate in others:
+            rows[:, coordinate] += scaled[:, joint]
+        found = rows[:, :, first]
+        for joint, coordinate in others:
+            found[:, :, coordinate] += rows[:, :, joint]
+        return found
+
     def rows(self, of_joints: Array) -> Array:
         """(nodes, joints, m) rows of forces of the tree -> (nodes, n, m)."""
         return self.model.selection.T @ (of_joints * self.f[1][:, :, None])

@@ -123,6 +123,13 @@ class CoupledTree:
         return np.eye(self.n)[self.follows]
 
     @cached_property
+    def places(self) -> tuple[Array, list[tuple[int, int]]]:
+        """The first joint that follows each coordinate, and all others, (joint, coordinate)."""
+        _, first = np.unique(self.follows, return_index=True)
+        others = np.setdiff1d(np.arange(self.follows.size), first)
+        return first, [(int(joint), int(self.follows[joint])) for joint in others]
+
+    @cached_property
     def joints(self) -> tuple[Any, ...]:
         """Name and kind of every coordinate; one that turns any joint is an angle."""
         by_name = {joint.name: joint for joint in self.tree.joints}

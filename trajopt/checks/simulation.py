@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 GAP_PART = 1e-2  # of a gap: a change that is smaller does not matter either
 MOST_STEPS = 64  # per span
-MOST_ROUNDS = 6  # of Newton's method on the errors at all knots
+MOST_ROUNDS = 12  # of Newton's method on the errors at all knots
+ROUGH = 1e-4  # of the states' size: steps that change them less are fine enough for their slopes
+CONTRACTED = 0.1  # of the change of a round before: one that is larger asks for new slopes
 SETTLED = 1e-3  # of the largest gap: its change in a round that is the last
 DIFFERENCE = 1e-7  # of a state, or of one: the step of its slopes
 USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
@@ -89,7 +91,7 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
         integration = _RobotIntegration(solution, without_residual)
     else:
         return None
-    steps, finer, gap = 1, integration.restarted(1), np.nan
+    steps, finer, gap, rough = 1, integration.restarted(1), np.nan, 0
     while steps < MOST_STEPS:
         ends, finer = finer, integration.restarted(2 * steps)
         with np.errstate(invalid="ignore"):  # steps far too long overflow
@@ -97,10 +99,13 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
             gap = float(np.abs(finer - integration.ends).max())
         if change <= max(ROUNDING * max(1.0, size), GAP_PART * gap):
             break  # half as many were enough
+        if not rough and change <= ROUGH * max(1.0, size):
+            rough = steps
         steps *= 2
     diverged = np.isnan(gap) and integration.finite
     gap = np.inf if diverged else gap
-    return Simulation(gap, integration.end_to_end(steps, USEFUL_GROWTH * max(gap, ROUNDING)))
+    most = USEFUL_GROWTH * max(gap, ROUNDING)
+    return Simulation(gap, integration.end_to_end(steps, rough or steps, most))
 
 
 class _Integration(ABC):
@@ -156,22 +161,25 @@ class _Integration(ABC):
             state = self._stepped(state, inputs, step, spans, lengths)
         return state
 
-    def end_to_end(self, steps: int, most: float) -> float:
+    def end_to_end(self, steps: int, rough: int, most: float) -> float:
         """Largest gap at any knot of the state that is carried through all spans; inf where it diverges.
 
         All spans at once, by Newton's method on the errors e_k at their starts (multiple shooting): with J_k
         the slopes of the end of a span by its start, the error at its end is that of the span from x_k + e_k
-        plus J_k times the change of e_k, which is carried on. Where that does not settle, span by span.
+        plus J_k times the change of e_k, which is carried on. Slopes are kept as long as rounds contract.
+        Where that does not settle, span by span.
 
+        rough : steps of a span that are fine enough for its slopes
         most : the largest gap of interest, above which it goes no further
         """
         inputs, count = self._inputs(self._stage_times(steps)), self.lengths.size
         size = max(1.0, float(np.abs(self.ends).max()))
         offsets = _by_span((self.ends + self.jumps)[:, :-1] - self.first[:, 1:])
-        errors, before, worst = np.zeros_like(self.first), np.inf, 0.0
+        errors, before, worst, change = np.zeros_like(self.first), np.inf, 0.0, np.inf
+        slopes = self._slopes(self.first, rough)
         for _ in range(MOST_ROUNDS):
-            ends, slopes = self._slopes(self.first + errors, inputs, steps)
-            if not np.all(np.isfinite(slopes)):
+            ends = self._through(self.first + errors, inputs, steps)
+            if not (np.all(np.isfinite(slopes)) and np.all(np.isfinite(ends))):
                 break
             gaps, known = _by_span(ends - self.ends), _by_span(errors)
             error, carried, worst = known[0], np.zeros_like(known), 0.0
@@ -184,11 +192,14 @@ class _Integration(ABC):
             errors = carried.reshape(count, *self.first.shape[::2]).transpose(1, 0, 2)
             if abs(worst - before) <= max(SETTLED * worst, ROUNDING * size):
                 return worst
-            before = worst
+            if abs(worst - before) > CONTRACTED * change:
+                slopes = self._slopes(self.first + errors, rough)
+            before, change = worst, abs(worst - before)
         return self._one_by_one(inputs, steps, most)
 
-    def _slopes(self, first: Array, inputs: Values, steps: int) -> tuple[Array, Array]:
-        """States at the ends of spans from first (m, spans, n), and their slopes by it, (spans, m n, m n)."""
+    def _slopes(self, first: Array, steps: int) -> Array:
+        """(spans, m n, m n) slopes of the states at the ends of spans by those at their starts."""
+        inputs = self._inputs(self._stage_times(steps))
         m, count, n = first.shape
         width, h = m * n, DIFFERENCE * np.maximum(1.0, np.abs(first))
         moved = np.repeat(first[:, None], width + 1, axis=1)  # (m, directions, spans, n)
@@ -197,7 +208,7 @@ class _Integration(ABC):
         spans = np.tile(np.arange(count), width + 1)
         ends = self._through(moved.reshape(m, -1, n), inputs, steps, spans).reshape(moved.shape)
         change = (ends[:, 1:] - ends[:, :1]).transpose(2, 0, 3, 1).reshape(count, width, width)
-        return ends[:, 0], change / h.transpose(1, 0, 2).reshape(count, 1, width)
+        return change / h.transpose(1, 0, 2).reshape(count, 1, width)
 
     def _one_by_one(self, inputs: Values, steps: int, most: float) -> float:
         """The largest gap by one span after the other; inf where the state diverges."""
