@@ -28,7 +28,10 @@ Couplings = Mapping[str, tuple[str | None, JointFunction]]
 
 
 def mass_properties(model: Element) -> dict[str, MassProperties]:
-    """Mass properties of all bodies by name; OsimError for a negative mass or an inertia of other length."""
+    """Mass properties of all bodies by name; without mass no inertia counts, as in OpenSim.
+
+    OsimError for a negative mass or an inertia of other length.
+    """
     found: dict[str, MassProperties] = {}
     for body in objects(model, "BodySet"):
         name = name_of(body, "a body")
@@ -40,7 +43,7 @@ def mass_properties(model: Element) -> dict[str, MassProperties]:
             mass = checked_mass(number_of(body, "mass", None, what), f"{what}: mass")
         except InertiaError as error:
             raise OsimError(str(error)) from error
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * (mass > np.finfo(float).eps)
         found[name] = MassProperties(mass, vector_of(body, "mass_center", "0 0 0", what), inertia)
     return found
 
