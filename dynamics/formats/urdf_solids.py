@@ -37,7 +37,7 @@ class LinkMesh:
 def urdf_solids(
     path_or_xml: str | os.PathLike[str], element: Literal["visual", "collision"] = "visual"
 ) -> tuple[Shape | LinkMesh, ...]:
-    """The solids and meshes of all elements of this name, on the links that have them.
+    """The solids and meshes of all elements of this name, on the links that have them; none of no size.
 
     Raises UrdfError for elements that are malformed.
     """
@@ -54,7 +54,13 @@ def _of_link(link: Element, name: str, tag: str) -> Iterator[Shape | LinkMesh]:
         pose = origin_of(element, what)
         solid = next(iter(required_child(element, "geometry", what)), None)
         if solid is not None and solid.tag in PRIMITIVES:
-            shape = primitive(solid, what).moved(pose.rotation, pose.position)
+            size = primitive_size(solid, what)
+            if not any(size):  # a point, which links without a body have in some files
+                continue
+            try:
+                shape = Shape(solid.tag, size).moved(pose.rotation, pose.position)
+            except DynamicsError as error:
+                raise UrdfError(f"{what}: {error}") from error
             yield replace(shape, carrier=name, name=f"{name} {tag} {number}")
         elif solid is not None and solid.tag == "mesh":
             scale = vector(solid, "scale", (1.0, 1.0, 1.0), what)
@@ -66,17 +72,11 @@ def _of_link(link: Element, name: str, tag: str) -> Iterator[Shape | LinkMesh]:
             )
 
 
-def primitive(solid: Element, what: str) -> Shape:
-    """The sphere, cylinder, capsule or box of an element, in the axes of its origin; UrdfError."""
-    try:
-        if solid.tag == "sphere":
-            return Shape("sphere", (required_number(solid, "radius", what),))
-        if solid.tag in ("cylinder", "capsule"):
-            size = (required_number(solid, "radius", what), required_number(solid, "length", what))
-            return Shape(solid.tag, size)
-        required(solid, "size", f"{what}: <box>")
-        return Shape("box", vector(solid, "size", (0.0, 0.0, 0.0), what))
-    except UrdfError:
-        raise
-    except DynamicsError as error:
-        raise UrdfError(f"{what}: {error}") from error
+def primitive_size(solid: Element, what: str) -> tuple[float, ...]:
+    """The radius, radius and length, or sides of a sphere, cylinder, capsule or box; UrdfError."""
+    if solid.tag == "sphere":
+        return (required_number(solid, "radius", what),)
+    if solid.tag in ("cylinder", "capsule"):
+        return required_number(solid, "radius", what), required_number(solid, "length", what)
+    required(solid, "size", f"{what}: <box>")
+    return tuple(vector(solid, "size", (0.0, 0.0, 0.0), what).tolist())

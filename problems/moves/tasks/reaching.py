@@ -120,9 +120,10 @@ def _damped(J: Array, error: Array) -> Array:
 
 def _starts(model: RigidBodyModel, near: Array, count: int) -> Array:
     """The pose before, and poses drawn evenly within the joints' ranges, at most a turn around it."""
-    lower = np.maximum(model.limits.q_lower, near - np.pi)
-    upper = np.minimum(model.limits.q_upper, near + np.pi)
-    drawn = np.random.default_rng(0).uniform(lower, upper, (count, model.n))
+    centre = np.clip(near, model.limits.q_lower, model.limits.q_upper)
+    lower = np.maximum(model.limits.q_lower, centre - np.pi)
+    upper = np.minimum(model.limits.q_upper, centre + np.pi)
+    drawn = lower + (upper - lower) * np.random.default_rng(0).random((count, model.n))
     return np.concatenate([near[None], drawn])
 
 

@@ -30,12 +30,13 @@ def with_given_shapes(
         found = dynamics.urdf_shapes(
             model.source, folders=folders, visuals=visuals, missing_meshes=missing_meshes
         )
-        if not found:
-            raise OptionError(
-                f'shapes="{shapes}" finds no shape in the URDF, so that nothing can touch: give '
-                '"fit_visual", the name of a file, or a list of shapes'
-            )
         missing = missing_meshes_of(model.source, folders, visuals)
+        if not found:
+            lost = f" but {len(missing)} meshes that no folder has" if missing else ""
+            raise OptionError(
+                f'shapes="{shapes}" finds no shape in the URDF{lost}, so that nothing can touch: give '
+                f'{"their folders=, " if lost else ""}"fit_visual", the name of a file, or a list of shapes'
+            )
         model = replace(model, left_out=(*model.left_out, *(f"missing mesh of {each}" for each in missing)))
         fitted = model.with_shapes(found, pairs)
         return fitted.with_shapes(found, (*pairs, *always_near(fitted)))

@@ -108,6 +108,20 @@ def test_missing_meshes_are_left_out_where_that_is_asked_for_and_named():
         pytest.raises(errors.OptionError, match=r"strict: .*missing mesh"),
     ):
         moves.robot(text, shapes="fit", missing_meshes="skip", strict=True)
+    bare = text.replace(BALL, "")
+    with (
+        pytest.warns(dynamics.MeshWarning),
+        pytest.raises(errors.OptionError, match="no shape in the URDF but 1 meshes that no folder has"),
+    ):
+        moves.robot(bare, shapes="fit", missing_meshes="skip")
+
+
+def test_a_joint_that_its_mimics_hold_still_has_shapes():
+    """Limits 0 to 2 of a joint and of one that mimics it the other way round leave 0 alone, to -0."""
+    still = LIMIT.replace('lower="-2"', 'lower="0"')
+    text = arm().replace(LIMIT, still, 1).replace(LIMIT, still + '<mimic joint="j1" multiplier="-1"/>')
+    found = moves.robot(text, shapes="fit")
+    assert found.model.joint_names == ("j1",) and len(found.model.shapes) == 3
 
 
 def test_a_file_of_a_task_takes_them_all(tmp_path):
