@@ -41,6 +41,14 @@ def test_controls_start_where_every_row_has_a_slope(norm):
     assert np.any(thrust != 0.0)
 
 
+def test_controls_start_where_the_cost_has_a_slope():
+    problem = lander(square, least=0.0)
+    problem.minimize(trajopt.term(magnitude, name="fuel"))
+    nlp, thrust = start_of(problem)
+    assert np.all(np.isfinite(nlp.gradient(nlp.start)))
+    assert np.any(thrust != 0.0)
+
+
 def test_a_start_with_slopes_stays_as_it_is():
     _, thrust = start_of(lander(magnitude, guess=[1.0, 2.0]))
     assert thrust == pytest.approx([1.0, 2.0])
