@@ -208,10 +208,11 @@ class PlannedMotion(SplineMotion):
                 poses = dynamics.forward_kinematics(self.model, self.q(here), [rule.frame])
                 excess = rule.excess(poses.position[:, 0], poses.rotation[:, 0])[:, None]
                 found.append(worst_line(f"{rule.name} to {step.goal.name}", (rule.frame,), excess, here))
-        for each in self.task.tool_speeds:
-            rate = dynamics.frame_velocity(self.model, self.q(t), self.v(t), each.frame)[:, 3:]
-            excess = (np.linalg.norm(rate, axis=1) / each.speed - 1.0)[:, None]
-            found.append(worst_line("tool speed", (each.frame,), excess, t))
+        speeds = np.array(self.task.tool_speed)
+        for frame in self.task.frames if np.any(np.isfinite(speeds)) else ():
+            rate = dynamics.frame_velocity(self.model, self.q(t), self.v(t), frame)[:, 3:]
+            excess = (np.linalg.norm(rate, axis=1) / speeds[arc] - 1.0)[:, None]
+            found.append(worst_line("tool speed", (frame,), excess, t))
         return found
 
     @cached_property

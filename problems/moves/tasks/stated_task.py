@@ -9,7 +9,7 @@ from problems.moves.motion_limits import MotionLimits
 from problems.moves.obstacles import clearances_of
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.robot import Payload, Robot, carrying
-from problems.moves.tasks.tool_path import SegmentRule, ToolSpeed
+from problems.moves.tasks.tool_path import SegmentRule
 from trajopt.base.arrays import Array
 
 
@@ -36,7 +36,7 @@ class Step:
 class StatedTask:
     """A task that is complete: `Task` makes one when it is solved.
 
-    tool_speed : m/s, of the frames of all goals; None: not limited
+    tool_speed : m/s, of the frames of all goals, on the way to each; infinity: not limited
     scene : what stands around the robot; clearance : m, from it and between the robot's own links
     """
 
@@ -44,7 +44,7 @@ class StatedTask:
     origin: Goal
     steps: tuple[Step, ...]
     limits: MotionLimits
-    tool_speed: float | None
+    tool_speed: tuple[float, ...]
     scene: dynamics.Scene
     clearance: float
     _models: dict[tuple[Payload, ...], dynamics.RigidBodyModel] = field(default_factory=dict, init=False)
@@ -68,13 +68,6 @@ class StatedTask:
         if model not in self._clearances:
             self._clearances[model] = clearances_of(model, self.scene, self.clearance)
         return self._clearances[model]
-
-    @property
-    def tool_speeds(self) -> tuple[ToolSpeed, ...]:
-        """The limits of frames' speeds."""
-        if self.tool_speed is None:
-            return ()
-        return tuple(ToolSpeed(frame, self.tool_speed) for frame in self.frames)
 
     @property
     def frames(self) -> tuple[str, ...]:

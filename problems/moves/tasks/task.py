@@ -18,7 +18,7 @@ from problems.moves.tasks.stated_task import StatedTask, Step
 from problems.moves.tasks.task_solve import solved
 from problems.moves.tasks.tool_path import Arc, KeptAxis, Line, SegmentRule
 from trajopt.base import arguments
-from trajopt.base.arguments import check_positive, number
+from trajopt.base.arguments import check_positive, numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 
@@ -45,7 +45,7 @@ class Task:
     kept: tuple[KeptAxis, ...] = field(default=(), init=False)
     carried: tuple[Payload, ...] = field(default=(), init=False)
     bounds: MotionLimits | None = field(default=None, init=False)  # None: those of the robot's file
-    tool_speed: float | None = field(default=None, init=False)
+    tool_speed: float | OverSegments | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
@@ -265,23 +265,26 @@ class Task:
         acceleration: Any = None,
         jerk: Any = None,
         torque: Any = None,
-        tool_speed: float | None = None,
+        tool_speed: float | OverSegments | None = None,
     ) -> None:
         """Limits of the whole motion; what is left out is as in the robot's file, or not limited.
 
         velocity, acceleration, jerk : a number or (n,), rad/s or m/s and their rates
         torque : a number, (n,), or (n, 2) lower and upper, N m or N, of the motors
-        Each of these may be `over_segments`, one value on the way to each goal.
         tool_speed : m/s, of the origins of all frames that goals are given for
+        Each of these may be `over_segments`, one value on the way to each goal.
         """
         given = velocity, acceleration, torque, jerk
         varied = [each for each in given if isinstance(each, OverSegments)]
-        if any(each.shares is not None for each in varied):
+        speeds = tool_speed.values if isinstance(tool_speed, OverSegments) else (tool_speed,)
+        if any(each.shares is not None for each in (*varied, tool_speed) if isinstance(each, OverSegments)):
             raise OptionError("shares are of a path: leave them out, in a task limits change at goals")
         places = np.arange(len(varied[0].values) + 1.0) if varied else None
         self.bounds = limits_of(self.robot.model, *given, places)
-        check_positive("tool_speed", tool_speed, optional=True)
-        self.tool_speed = None if tool_speed is None else number(tool_speed, "tool_speed")
+        for speed in speeds:
+            if not (isinstance(speed, float) and speed == np.inf):  # none, over a segment
+                check_positive("tool_speed", speed, optional=tool_speed is None)
+        self.tool_speed = tool_speed
 
     def solve(
         self,
@@ -322,18 +325,20 @@ class Task:
         if last.passed:
             raise OptionError(f"the task ends at {last.goal.name!r}, which is passed: end it by to(...)")
         limits = limits_of(self.robot.model, None, None, None) if self.bounds is None else self.bounds
-        count = len(limits.segments)
-        if count not in (0, len(self.steps)):
-            raise OptionError(
-                f"limits are given over {count} segments, and the task has {len(self.steps)} goals: give a "
-                "limit on the way to each"
-            )
+        speed = np.inf if self.tool_speed is None else self.tool_speed
+        speeds = speed.values if isinstance(speed, OverSegments) else (speed,) * len(self.steps)
+        for count in (len(limits.segments), len(speeds)):
+            if count not in (0, len(self.steps)):
+                raise OptionError(
+                    f"limits are given over {count} segments, and the task has {len(self.steps)} goals: give "
+                    "a limit on the way to each"
+                )
         return StatedTask(
             self.robot,
             self.origin,
             tuple(self.steps),
             limits,
-            self.tool_speed,
+            tuple(float(numbers(each, "tool_speed")) for each in speeds),
             self.scene,
             self.clearance,
         )

@@ -18,6 +18,7 @@ from problems.moves.path_quantities import coulomb_friction, motor_torques
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.stated_task import StatedTask, Step
 from problems.moves.tasks.task_statement import statement_of
+from problems.moves.tasks.tool_path import ToolSpeed
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.problem.costs_and_constraints import Recipe
@@ -99,9 +100,7 @@ class TaskProblem:
                 over = "path" if len(steps) == 1 else trajopt.ArcNodes(arc, "whole")
                 problem.subject_to(term, lower, upper, over=over, name=f"{name}, to {step.goal.name}")
         limit_rows(problem, model, self.task.limits, states=states, numbers=phase)
-        for speed in self.task.tool_speeds:
-            term, lower, upper, name = speed.row(MARGIN)
-            problem.subject_to(term, lower, upper, name=name)
+        self._limit_tool_speed(problem, phase)
         clearances = self.task.clearances(model)
         if clearances is not None:
             way = np.concatenate([_refined(self.guess[k]) for k in phase])
@@ -110,6 +109,17 @@ class TaskProblem:
         curve, durations = self._guessed(phase)
         problem.guess(curve, durations)
         return problem
+
+    def _limit_tool_speed(self, problem: trajopt.Problem, phase: list[int]) -> None:
+        """Rows of the tools' speeds, over the whole phase where its limit is the same everywhere."""
+        speeds = [self.task.tool_speed[k] for k in phase]
+        arcs: Sequence[int | None] = [None] if len(set(speeds)) == 1 else range(len(phase))
+        for frame, arc in itertools.product(self.task.frames, arcs):
+            if (speed := speeds[arc or 0]) < np.inf:
+                on = "" if arc is None else f", to {self.task.steps[phase[arc]].goal.name}"
+                over = "path" if arc is None else trajopt.ArcNodes(arc, "whole")
+                term, lower, upper, name = ToolSpeed(frame, speed, on).row(MARGIN)
+                problem.subject_to(term, lower, upper, over=over, name=name)
 
     def _start(self, problem: trajopt.Problem, first: int) -> None:
         before = self.task.steps[first - 1] if first else None

@@ -104,7 +104,7 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
             yield {"attach": given}
 
 
-def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: float | None) -> Values:
+def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: tuple[float, ...]) -> Values:
     """Limits that are not the robot's own; where they change along the way, one on the way to each goal."""
     every, unlimited = limits.parts, np.full(model.n, np.inf)
     own = {"velocity": model.limits.velocity, "acceleration": unlimited, "jerk": unlimited}
@@ -112,7 +112,8 @@ def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: fl
     if not model.has_no_mass:
         own["torque"] = np.stack([model.limits.torque_lower, model.limits.torque_upper], axis=1)
         kinds["torque"] = [np.stack([each.torque_lower, each.torque_upper], axis=1) for each in every]
-    given: Values = {} if tool_speed is None else {"tool_speed": tool_speed}
+    own["tool_speed"], kinds["tool_speed"] = np.array(np.inf), [np.array(speed) for speed in tool_speed]
+    given: Values = {}
     for name, values in kinds.items():
         if np.all(values == own[name]):
             continue

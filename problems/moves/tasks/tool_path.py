@@ -154,14 +154,15 @@ class KeptAxis:
 
 @dataclass(frozen=True, eq=False)
 class ToolSpeed:
-    """The speed of a frame's origin, |p'| <= speed, m/s."""
+    """The speed of a frame's origin, |p'| <= speed, m/s; on : ", to goal 1", on which way, or nothing."""
 
     frame: str
     speed: float
+    on: str = ""
 
     def row(self, margin: float) -> Row:
         """|p'|^2 / speed <= speed."""
-        label, frame, size = f"speed of {self.frame}", self.frame, self.speed
+        label, frame, size = f"speed of {self.frame}{self.on}", self.frame, self.speed
 
         def squared(node: Any) -> Any:
             rate = node.velocity(frame)

@@ -14,6 +14,8 @@ from problems.moves import over_segments
 from problems.moves.certificate import largest
 from problems.moves.controller.hand_over import _slower
 from problems.moves.motion_limits import limits_of
+from problems.moves.tasks.task_file import task_of
+from problems.moves.tasks.task_statement import statement_of
 from trajopt.base import errors
 
 LINE = [[0.0], [1.0], [2.0]]
@@ -283,6 +285,43 @@ def test_a_task_refuses_limits_that_do_not_fit_its_goals():
         on_the_line(velocity=over_segments([1.0, 2.0], shares=[0.5]))
     with pytest.raises(errors.ShapeError, match="acceleration has 3 values over segments, and there are 2"):
         on_the_line(velocity=over_segments([1.0, 2.0]), acceleration=over_segments([1.0, 2.0, 3.0]))
+
+
+def with_tool(tool_speed):
+    task = moves.Task(moves.robot(carriage(velocity=9.0, torque=100.0)))
+    task.start(q=[0.0])
+    task.via("cart", position=(None, None, 1.0))
+    task.to("cart", position=(None, None, 2.0))
+    task.limits(acceleration=2.0, tool_speed=tool_speed)
+    return task
+
+
+@pytest.mark.long
+def test_a_tool_is_slower_on_the_way_to_the_second_goal(tmp_path):
+    """The closed form of the line, 3.4375 s, and ramps of the spline."""
+    motion = with_tool(over_segments([1.0, 0.5])).solve(intervals=20)
+    assert motion.converged and motion.verify().holds
+    assert 3.4375 <= motion.duration <= 1.03 * 3.4375
+    t = np.linspace(0.0, motion.duration, 4001)
+    for here, speed in ((t <= motion.times[1], 1.0), (t > motion.times[1], 0.5)):
+        assert np.abs(motion.v(t[here])).max() == pytest.approx(speed, rel=5e-3)
+    slower = replace(motion, task=replace(motion.task, tool_speed=(1.0, 0.25)))
+    assert slower.certificate["tool speed"].excess == pytest.approx(1.0, abs=0.01)
+    motion.save(tmp_path / "tool.npz")
+    assert str(moves.load_motion(tmp_path / "tool.npz").certificate) == str(motion.certificate)
+
+
+def test_speeds_of_tools_over_segments_are_checked_and_written(tmp_path):
+    stated = with_tool(over_segments([np.inf, 0.5])).stated
+    assert stated.tool_speed == (np.inf, 0.5)
+    assert task_of(statement_of(stated), tmp_path, "task").stated.tool_speed == (np.inf, 0.5)
+    with pytest.raises(errors.OptionError, match="over 3 segments, and the task has 2 goals"):
+        _ = with_tool(over_segments([1.0, 0.5, 1.0])).stated
+    with pytest.raises(errors.OptionError, match="shares are of a path"):
+        with_tool(over_segments([1.0, 0.5], shares=[0.5]))
+    for wrong in (-1.0, "fast", [1.0, 2.0], None):
+        with pytest.raises(errors.TrajoptError, match="tool_speed"):
+            with_tool(over_segments([1.0, wrong]))
 
 
 def test_a_goal_in_motion_keeps_the_limits_of_both_of_its_ways():
