@@ -10,7 +10,7 @@ import trajopt
 from problems.gallery.legged.one_legged_hopper import BENT, hopper
 from problems.gallery.legged.solo import solo
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.checks.residual_forces import stances_of, standing_feet
+from trajopt.checks.residual_forces import StandingFeet, stances_of, standing_feet
 from trajopt.transcription.transcribe import transcribe
 
 SOLO = solo()
@@ -113,3 +113,11 @@ def test_friction_that_drives_a_foot_fails():
     report = trajopt.solve(problem, starts=1, progress="silent").verify()
     assert report.feet.work > 1e-2
     assert report.verdict == "FAIL" and "of work on 'foot' as it slides" in report.reason
+
+
+@pytest.mark.parametrize("broken", [{"slip": 2e-4}, {"work": 0.02}, {"slip": np.nan}, {"work": np.nan}])
+def test_feet_that_slip_or_are_driven_too_much_or_by_no_number_fail(broken):
+    """A tenth of a millimetre, and what lifts the robot as far, are allowed."""
+    whole = StandingFeet(9e-5, "heel", 0.1, 9e-3, "toe", 100.0)
+    assert not whole.reason
+    assert "is allowed" in replace(whole, **broken).reason
