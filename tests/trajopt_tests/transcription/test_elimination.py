@@ -55,6 +55,23 @@ def test_a_repeated_row_is_dropped_and_a_contradicting_one_is_named():
         eliminate(sparse.csr_array(twice), names, NONE).at(rhs + np.eye(len(rhs))[-1])
 
 
+def test_rows_that_differ_by_more_than_a_ten_billionth_are_two():
+    for apart, free in ((1e-8, 0), (1e-11, 1)):
+        A = sparse.csr_array(np.array([[1.0, 1.0], [1.0, 1.0 + apart]]))
+        found = eliminate(A, ["one", "other"], NONE).at(np.zeros(2))
+        assert found.free.size == free, apart
+
+
+def test_what_rounding_leaves_where_entries_cancel_is_no_entry():
+    """The second row less a part of the first says that the second unknown is zero, and nothing else."""
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        row = rng.uniform(0.5, 1.0, 4)
+        A = sparse.csr_array(np.array([row, row / rng.uniform(2.0, 9.0) + [0.0, 1.0, 0.0, 0.0]]))
+        found = eliminate(A, ["one", "other"], NONE).at(np.zeros(2))
+        assert found.free.size == 2 and not np.any(found.N.toarray()[1])
+
+
 def test_unknowns_of_last_resort_stay_free_where_another_pivot_exists():
     A = sparse.csr_array(np.array([[1.0, 0.0, 5.0], [0.0, 0.0, 2.0]]))
     one = eliminate(A[[0], :], ["velocity"], np.array([2]))
