@@ -24,7 +24,7 @@ from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks, with_suprema
 from trajopt.checks.integral_checks import cost_results, integral_checks
 from trajopt.checks.line import NOWHERE, Interval, Line, Place, Worst
-from trajopt.checks.path_equations import interval_errors, torque_equations
+from trajopt.checks.path_equations import interval_errors, path_equations, torque_equations
 from trajopt.checks.peaks_between_nodes import (
     CHECK_DENSITY,
     SEARCH_DENSITY,
@@ -88,10 +88,40 @@ def _reported(line: Line) -> Line:
     return replace(line, place=None)
 
 
+def missed_equations(solution: Solution, accuracy: float) -> Array:
+    """The largest relative error of a path equation in every interval between knots as a report has it.
+
+    accuracy : relative; the errors of components that are within it stay zero
+    """
+    knots, checks = solution.knot_times, ConstraintChecks(solution)
+    found = np.zeros(knots.size - 1)
+    lines = checks.results(CHECK_DENSITY, only=path_equations(solution.problem))
+    for line in lines:
+        rates = line.place is not None and line.place.constraint.of_rates
+        if not rates and line.equation and line.dense_relative > accuracy:
+            interval = int(
+                np.clip(np.searchsorted(knots, line.dense_time, side="right") - 1, 0, found.size - 1)
+            )
+            found[interval] = max(found[interval], line.dense_relative)
+    for numbers, errors in _rate_errors(solution, lines, accuracy):
+        found = np.maximum(found, errors[:, list(numbers)].max(axis=1))
+    return found
+
+
 def _with_rates_integrated(solution: Solution, lines: Sequence[Line], accuracy: float) -> list[Line]:
     """The lines; residuals of rates that exceed an accuracy at single times by what they change of states."""
     known = list(lines)
-    missed: dict[Constraint, dict[int, int]] = {}  # numbers of lines by component
+    for numbers, errors in _rate_errors(solution, lines, accuracy):
+        for component, i in numbers.items():
+            known[i] = lines[i].integrated(float(errors[:, component].max()))
+    return known
+
+
+def _rate_errors(
+    solution: Solution, lines: Sequence[Line], accuracy: float
+) -> Iterator[tuple[dict[int, int], Array]]:
+    """Numbers of lines of rates beyond an accuracy, by component, and `interval_errors` of their equation."""
+    missed: dict[Constraint, dict[int, int]] = {}
     for i, line in enumerate(lines):
         place = line.place
         if place is not None and place.constraint.of_rates and line.dense_relative > accuracy:
@@ -101,10 +131,7 @@ def _with_rates_integrated(solution: Solution, lines: Sequence[Line], accuracy: 
         scale[list(numbers)] = [lines[i].scale for i in numbers.values()]
         times = np.unique([*sample_times(solution, CHECK_DENSITY), *peaks])
         values = solution.value(constraint.term, times)
-        errors = interval_errors(solution, constraint, scale, times, values).max(axis=0)
-        for component, i in numbers.items():
-            known[i] = lines[i].integrated(float(errors[component]))
-    return known
+        yield numbers, interval_errors(solution, constraint, scale, times, values)
 
 
 def _forces_together(solution: Solution) -> Iterator[Line]:

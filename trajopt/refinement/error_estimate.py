@@ -15,6 +15,7 @@ from trajopt.checks.optimality import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, interval_errors, path_equations, quadrature
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.checks.residual_forces import equation_scales, residual_forces
+from trajopt.checks.violations import missed_equations
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.splines.basis import EQUAL, SAME_TIME
@@ -106,6 +107,10 @@ def estimated_between_nodes(solution: Solution) -> ErrorEstimate:
     known.
     """
     missed, pointwise = _equation_errors(solution, integrated=True)
+    if max(float(values.max()) for values in missed) <= BETWEEN:  # what samples nearer to each other see
+        seen = _by_arc(missed_equations(solution, BETWEEN), solution.curve.knot_times_of_arcs)
+        missed = [np.fmax(*errors) for errors in zip(missed, seen, strict=True)]
+        pointwise = [np.fmax(*errors) for errors in zip(pointwise, seen, strict=True)]
     equations = [np.maximum(*errors) for errors in zip(missed, quadrature_errors(solution), strict=True)]
     changes = np.zeros(solution.knot_times.size - 1)
     for cost in costs_of_residuals(solution).values():

@@ -247,3 +247,33 @@ def test_equations_are_looked_at_again_after_limit_nodes_that_moved_the_motion()
     assert found.curve.bases[0].span_count == 40 and found.verify().holds
     trajopt.solve(problems.minimum_acceleration.build(intervals=4), refine=still, starts=1)
     assert len(still.given) == 1  # no limit was exceeded
+
+
+def pushed_shortly(strength, width, time=0.54321):
+    """A body that goes 1 m within 1 s at least cost of u^2, while a short push acts on it."""
+
+    def rates(node):
+        push = strength / width * np.exp(-(((node.t - time) / width) ** 2))
+        return [node.v, node.u + push]
+
+    problem = trajopt.Problem(
+        trajopt.system(("x", "v"), ("u",), rates), trajopt.Trajectory.collocation(8, 3, "radau", 1.0)
+    )
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    return problem
+
+
+def test_the_errors_of_equations_are_those_of_a_report_where_few_samples_see_none():
+    answer = trajopt.solve(pushed_shortly(0.05, 1e-3), refine=None, starts=1)
+    missed = max(line.dense_relative for line in answer.verify().violations if line.equation)
+    assert missed > 1.0
+    assert estimated_between_nodes(answer).of_equations == pytest.approx(missed, rel=0.01)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("strength", "width"), [(1.0, 1e-3), (0.05, 3e-4)])
+def test_short_pushes_between_samples_are_refined_until_they_pass(strength, width):
+    report = trajopt.solve(pushed_shortly(strength, width), starts=1).verify()
+    assert report.holds, report.reason
