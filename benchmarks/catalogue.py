@@ -158,7 +158,11 @@ BENCHMARKS = (
         needs=CASADI,
     ),
     Command(
-        "running runs", "runs --smallest", ("the trial, 4 m/s",), ("running.md#runs", "figures/run_*.png")
+        "running runs",
+        "runs --smallest",
+        ("the trial, 4 m/s",),
+        ("running.md#runs", "figures/run_*.png"),
+        needs=("measured runs",),
     ),
     Command(
         "running crossing",
