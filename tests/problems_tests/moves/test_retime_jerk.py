@@ -127,6 +127,11 @@ def test_a_motion_from_and_to_motion_takes_the_time_of_its_phases(first, last, l
     assert checked.holds and checked["ends"].excess < 1e-8
 
 
+def test_a_way_too_short_to_change_a_speed_is_passed_at_it():
+    motion = in_motion([0.5, 0.0], [0.5, 0.0], 1e-3)
+    assert motion.converged and motion.duration == pytest.approx(2e-3, rel=1e-4)
+
+
 @pytest.mark.long
 def test_random_states_on_a_line_take_as_long_as_by_ruckig():
     ruckig, rng = pytest.importorskip("ruckig"), np.random.default_rng(3)
