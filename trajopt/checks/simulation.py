@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 GAP_PART = 1e-2  # of a gap: a change that is smaller does not matter either
 MOST_STEPS = 64  # per span
-MOST_ROUNDS = 12  # of Newton's method on the errors at all knots
+MOST_ROUNDS = 6  # of Newton's method on the errors at all knots
 ROUGH = 1e-4  # of the states' size: steps that change them less are fine enough for their slopes
 CONTRACTED = 0.1  # of the change of a round before: one that is larger asks for new slopes
 SETTLED = 1e-3  # of the largest gap: its change in a round that is the last
@@ -190,11 +190,13 @@ class _Integration(ABC):
                     break
                 error = carried[span + 1] = error + offsets[span]
             errors = carried.reshape(count, *self.first.shape[::2]).transpose(1, 0, 2)
-            if abs(worst - before) <= max(SETTLED * worst, ROUNDING * size):
+            before, last, change = worst, change, abs(worst - before)
+            if change <= max(SETTLED * worst, ROUNDING * size):
                 return worst
-            if abs(worst - before) > CONTRACTED * change:
+            if change > last:
+                break  # rounds lead away
+            if change > CONTRACTED * last:
                 slopes = self._slopes(self.first + errors, rough)
-            before, change = worst, abs(worst - before)
         return self._one_by_one(inputs, steps, most)
 
     def _slopes(self, first: Array, steps: int) -> Array:
