@@ -35,6 +35,13 @@ NOT_ZERO = 1e-300
 # from what its motion gives. The way from a motion to unknowns and back leaves rounding.
 CLAIMED = 1e-6
 
+#: Of a size: half of the digits of a number. Iterations that have settled, values that cancelled and curves
+#: of solves are known no better.
+HALF_OF_DIGITS = 1e-8
+
+#: Of the largest entry or singular value of equations, scaled: what is left of one that repeats others.
+REPEATED = 1e-10
+
 #: In SI units, of coordinates and limits of size one: what rounding of control points leaves. A coordinate
 #: that travels less does not move, a limit that is missed by less holds.
 CONTROL_POINT_ROUNDING = 1e-9

@@ -171,7 +171,7 @@ def _second_derivatives(chain: ChainRule, u: Values, D: Array, adjoints: Array) 
 
 
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
-NEGLIGIBLE_COST = 1e-6  # of the costs together: too small to compare with
+NEGLIGIBLE_COST = AT_TIMES  # of the costs together: too small to compare with
 CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
 MISSED = BETWEEN**2  # of the size of their parts: the square of what equations may be missed by
 

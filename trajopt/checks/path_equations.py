@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.tolerances import NOT_ZERO
+from trajopt.base.tolerances import HALF_OF_DIGITS, NOT_ZERO
 from trajopt.checks.line import OfComponent
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.graph.graph import ChainRule
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
-RESOLVED = 1e-8  # of a state, over a span: what rounding leaves of its rate is a millionth of that
+RESOLVED = HALF_OF_DIGITS  # of a state, over a span: what rounding leaves of its rate is a millionth of that
 LEAST_TRAVEL = 1e-5  # of the largest coordinate of a robot, or of one rad or m
 
 

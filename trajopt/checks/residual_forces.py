@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.tolerances import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT, REPEATED
 from trajopt.checks.path_equations import contains_torques, inputs_of, part_sums, scale_of, torque_equations
 from trajopt.checks.peaks_between_nodes import dense_samples
 from trajopt.graph.graph import ChainRule, Graph
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from trajopt.problem.contacts.contact import Contact
 
 
-REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other
 UNIT = "N/sqrt(kg)"
 
 

@@ -133,7 +133,7 @@ def _at_border(
 STEPS = 20  # of Newton's method to the least value of a root
 ROOT_SPREADS = (0.1, 0.5)  # of the points beside a motion, as of kinks
 PART = 0.05  # of the way between two points
-PARTS = 20  # looked at on the way, for the largest value
+PARTS = round(1.0 / PART)  # looked at on the way, for the largest value
 CORNER = 0.4  # second difference over PART of a way, relative to PART times the range: 2 of |x|, 0.1 of x^2
 NEAR = 0.5  # how far beside a motion a least value is looked for, relative to the largest input and one
 STARTS = 24  # of Newton's method

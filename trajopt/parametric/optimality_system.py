@@ -25,9 +25,6 @@ from trajopt.solvers.solver import ROUNDING, WarmStart
 from trajopt.transcription.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 
-JUST_REACHED = (
-    1e-4  # of a limit's scale: an interior-point method ends about the root of its tolerance inside
-)
 NEARBY = 1e-2  # of a limit's scale
 IN_THE_SPAN = 1e-6  # of a row: what of it the active constraints leave free
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
@@ -22,7 +23,7 @@ from trajopt.transcription.transcribe import ProgramStructure
 from trajopt.transcription.unknowns import CurvePlaces, Layout
 
 ARC = re.compile(r"arc \d+")
-SAME_PLACE = 1e-9  # of an interval: shifts that are whole numbers of them
+SAME_PLACE = AGREEMENT  # of an interval: shifts that are whole numbers of them
 MOST_MAPS = 64  # that are kept: of two stances of a trot at 50 Hz there are 48
 
 M = TypeVar("M")

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, printable_name
 from trajopt.base.svg_chart import PALETTE
+from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.monitor import in_notebook
 
@@ -36,7 +37,7 @@ SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#0
 PYPLOT = "matplotlib.pyplot"
 WIDTH, PANEL = 6.3, 1.6  # inches: the text of an A4 page, and the height of a panel
 SAMPLES = 600  # times of a curve: a figure of this width shows no more
-NOISE = 1e-8  # of the largest value of a figure, or of its unit: smaller ones are errors of the solve
+NOISE = HALF_OF_DIGITS  # of the largest value of a figure, or of its unit: less is an error of the solve
 SMALL_FONT = "small"  # of all but titles and labels
 LIMIT_COLOUR = "#555555"
 #: Lines that are no curves: limits, borders, switches. What moves and its names are drawn over them.

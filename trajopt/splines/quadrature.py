@@ -123,7 +123,7 @@ def lagrange_polynomials(nodes: Array, points: Array) -> Array:
     return np.where(own, 1.0, factors).prod(axis=2)
 
 
-GAUSS_POINTS = 12  # per half of a panel, or per span of a spline
+GAUSS_POINTS = MOST_POINTS  # per half of a panel, or per span of a spline
 LEAST_PANELS = 128  # of the whole motion, at least: points are at most 1 / 2000 of it apart
 MOST_TIMES = 300_000  # at which values are computed
 TIMES_AT_ONCE = 8192  # times for which values are asked

@@ -47,7 +47,7 @@ class Arithmetic:
         name = function.__name__
         if method == "__call__" and not options:
             if name in FUNCTIONS:
-                return FunctionOf(name, self)
+                return FunctionOf(self, name)
             if name == "square":
                 return inputs[0] ** 2
             if name in OPERATORS:
@@ -233,14 +233,19 @@ def written(factor: Factor | None) -> str:
 
 
 @dataclass(frozen=True)
-class Squared(Arithmetic):
-    """y_i = u_i^2, the squares of the components of a term `base`, (m,)."""
+class OfOneTerm(Arithmetic):
+    """A function of the components of one term, `base`."""
 
     base: Term
 
     @property
     def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
         return (self.base,)
+
+
+@dataclass(frozen=True)
+class Squared(OfOneTerm):
+    """y_i = u_i^2, the squares of the components of a term `base`, (m,)."""
 
     @property
     def name(self) -> str:
@@ -279,15 +284,10 @@ class Product(Arithmetic):
 
 
 @dataclass(frozen=True)
-class FunctionOf(Arithmetic):
+class FunctionOf(OfOneTerm):
     """y_i = f(u_i), a function of NumPy of the components of a term `base`, (m,)."""
 
     function: str
-    base: Term
-
-    @property
-    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
-        return (self.base,)
 
     @property
     def name(self) -> str:
@@ -298,10 +298,17 @@ class FunctionOf(Arithmetic):
         return f"{self.function}({self.base.quantity})"
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        from trajopt.graph.expression import function_block
+        return blocks_of_function(FUNCTIONS[self.function], self.base, self.quantity, width_of)
 
-        inner, width = inner_blocks(self.base, width_of)
-        return (*inner, function_block(FUNCTIONS[self.function], {self.base.quantity: width}, self.quantity))
+
+def blocks_of_function(
+    function: str, term: Term, quantity: str, width_of: Callable[[str], int]
+) -> tuple[Block, ...]:
+    """The blocks of a term, and the one of a function of CasADi of its components, which gives `quantity`."""
+    from trajopt.graph.expression import function_block
+
+    inner, width = inner_blocks(term, width_of)
+    return (*inner, function_block(function, {term.quantity: width}, quantity))
 
 
 def inner_blocks(term: Term, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:

@@ -31,8 +31,10 @@ from trajopt.terms.arithmetic import (
     Arithmetic,
     Combination,
     Factor,
+    OfOneTerm,
     Operand,
     Squared,
+    blocks_of_function,
     blocks_of_one_width,
     by_component,
     factor_of,
@@ -82,18 +84,13 @@ class Maximum(Arithmetic):
 
 
 @dataclass(frozen=True)
-class Norm(Arithmetic):
+class Norm(OfOneTerm):
     """y = |u| = sqrt(u' u), the Euclidean length of a term `base`, (1,), which has a kink at u = 0.
 
     smallest : below which a slack counts it as u' u / (2 smallest) + smallest / 2
     """
 
-    base: Term
     smallest: float
-
-    @property
-    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
-        return (self.base,)
 
     @property
     def name(self) -> str:
@@ -109,21 +106,12 @@ class Norm(Arithmetic):
         return SumOfSquares(self.base)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        from trajopt.graph.expression import function_block
-
-        blocks, width = inner_blocks(self.base, width_of)
-        return (*blocks, function_block("norm_2", {self.base.quantity: width}, self.quantity))
+        return blocks_of_function("norm_2", self.base, self.quantity, width_of)
 
 
 @dataclass(frozen=True)
-class SumOfSquares(Arithmetic):
+class SumOfSquares(OfOneTerm):
     """y = u' u, (1,), of the components of a term `base`."""
-
-    base: Term
-
-    @property
-    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
-        return (self.base,)
 
     @property
     def name(self) -> str:
@@ -134,10 +122,7 @@ class SumOfSquares(Arithmetic):
         return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        from trajopt.graph.expression import function_block
-
-        blocks, width = inner_blocks(self.base, width_of)
-        return (*blocks, function_block("sumsqr", {self.base.quantity: width}, self.quantity))
+        return blocks_of_function("sumsqr", self.base, self.quantity, width_of)
 
 
 Kinked: TypeAlias = Maximum | Norm

@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
+from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import extra_leaf
@@ -36,7 +37,7 @@ from trajopt.transcription.unknowns import Unknowns
 
 NEWTON_STEPS, HALVINGS = 30, 10
 STEPS_OF_EULER = 6  # of Newton's method within one step of Euler's
-SETTLED = 1e-8  # of the sizes of states and the widths of controls: a change that is no more
+SETTLED = HALF_OF_DIGITS  # of the sizes of states and the widths of controls: a change that is no more
 FIRST_PART, MOST_STEPS = 1e-7, 100  # of an interval: the first step of Euler's method; how many
 
 

@@ -15,11 +15,11 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError
-from trajopt.base.tolerances import NOT_ZERO
+from trajopt.base.tolerances import HALF_OF_DIGITS, NOT_ZERO
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import SecondOrderBlock, Values
 from trajopt.graph.quantities import entry, term_of
-from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.solver import ROUNDING, WarmStart
 from trajopt.transcription.bounds import Bounds, LinearBlock
 from trajopt.transcription.leaf_map import SplineMap, unknown_spans
 from trajopt.transcription.program_functions import ProgramFunctions
@@ -132,8 +132,8 @@ class NLP(ProgramFunctions):
 
 # A cost below this share of its gradient is zero but for rounding. No cost is divided by less, no row by more
 # than the inverse.
-NEGLIGIBLE = 1e-8
-AT_MINIMUM = 1e-12  # of the size of unknowns: distance to the least value of a cost that rounding leaves
+NEGLIGIBLE = HALF_OF_DIGITS
+AT_MINIMUM = ROUNDING  # of the size of unknowns: distance to the least value of a cost that rounding leaves
 LOPSIDED = 10.0  # times the smaller of two limits: rows are not divided by more, whatever the larger one is
 LEAST_SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
 

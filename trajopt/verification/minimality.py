@@ -55,9 +55,8 @@ MEASURED = (1e-12, 1e-7)  # scaled objectives that are more than rounding, and t
 POWERS = (0.5, 12.0)  # p of an objective that falls like T^-p; that of squared accelerations is 3
 FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much larger their largest one may be
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
-MOST_INWARD = 8  # unknowns that are followed away from a bound
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
-MIXTURES = 8  # of directions without curvature that are followed, and as many single unknowns
+FOLLOWED = 8  # mixtures of directions without curvature, as many single unknowns, and unknowns off a bound
 NOTICED = 1e-4  # of all costs: what the objective must lose along them
 UNCURVED = "no curvature along some directions, and no descent along those that were followed"
 TIGHT, FURTHER = 1e-10, 100  # tolerance and iterations of a solver that goes on from the motion
@@ -270,13 +269,13 @@ def _flat_directions(nearby: NearbyPoints) -> list[Array]:
         return []
     largest, enters = np.abs(H.data).max(initial=0.0), np.zeros(count)
     np.maximum.at(enters, H.tocoo().coords[0], np.abs(H.tocoo().data))
-    single = np.flatnonzero(enters <= ROUNDING * largest)[: -1 - MIXTURES : -1]
+    single = np.flatnonzero(enters <= ROUNDING * largest)[: -1 - FOLLOWED : -1]
     each = list(nearby.projected(np.eye(count)[:, single]).T) if single.size else []
     found = [d for d in each if d @ d > ROUNDING and abs(d @ (H @ d)) <= ROUNDING * largest * (d @ d)]
     if count <= DENSE:
         values, vectors = _curvatures(nearby)
         flat = vectors[:, np.abs(values) <= ROUNDING * largest]
-        found += list((flat @ np.random.default_rng(0).standard_normal((flat.shape[1], MIXTURES))).T)
+        found += list((flat @ np.random.default_rng(0).standard_normal((flat.shape[1], FOLLOWED))).T)
     return [direction for direction in found if direction.any()]
 
 
@@ -387,7 +386,7 @@ class NearbyPoints:
         falls = np.maximum(falls, np.where(self._active.at_upper, gradient, 0.0))
         falls[self._active.at_lower & self._active.at_upper] = 0.0
         steps = []
-        for i in np.argsort(-falls)[:MOST_INWARD]:
+        for i in np.argsort(-falls)[:FOLLOWED]:
             if falls[i] > 0.0:
                 steps.append(np.where(np.arange(falls.size) == i, -np.sign(gradient[i]), 0.0))
         return steps

@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import ProblemError
+from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.graph.protocols import ForwardDynamics
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import ROUNDING
 
-CONVERGED_GAP = 1e-8  # of every component of F
+CONVERGED_GAP = HALF_OF_DIGITS  # of every component of F
 STEP = ROUNDING**0.5  # of a duration, for central differences of the end state
 
 

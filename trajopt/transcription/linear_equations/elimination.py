@@ -27,11 +27,10 @@ from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small
 from trajopt.base.errors import DegreesOfFreedomError
-from trajopt.base.tolerances import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT, REPEATED
 from trajopt.solvers.matrices import matrix_of_parts
 from trajopt.solvers.solver import ROUNDING
 
-RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
 COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong as that may be its pivot
 PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
@@ -121,7 +120,7 @@ def _eliminate_downwards(
     open_rows = np.ones(len(work), dtype=bool)
     open_rows[rows] = False
     largest = np.where(open_rows, np.abs(work[:, columns]).max(axis=1, initial=0.0), 0.0)
-    while largest.max(initial=0.0) > RANK_TOLERANCE:
+    while largest.max(initial=0.0) > REPEATED:
         row = int(np.argmax(largest >= PIVOT_SHARE * largest.max()))
         size = np.where(allowed, np.abs(work[row, :n]), 0.0)
         natural = np.where(size >= COLUMN_SHARE * largest[row], size / column_scale, 0.0)
@@ -408,7 +407,7 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
     # sum_k weight_k row_k = 0
     weights = np.append(np.linalg.lstsq(dense[:-1].T, dense[-1], rcond=None)[0], -1.0)
     shares = np.maximum(np.abs(weights), np.abs(weights * rhs) / max(np.abs(rhs).max(), np.finfo(float).tiny))
-    shares[shares <= RANK_TOLERANCE] = 0.0
+    shares[shares <= REPEATED] = 0.0
     last = int(numbers[shares > 0.0].max())
     at = int(np.flatnonzero(numbers == last)[0])
     gap = abs(float(weights @ np.where(shares > 0.0, rhs, 0.0) / weights[at] / row_scale[at]))
@@ -419,7 +418,7 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
 def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
     """The `numbers` of `rows` (m, n), by falling weight, of which `row` (n,) is a combination."""
     weights = np.abs(np.linalg.lstsq(rows.T, row, rcond=None)[0])
-    parts = np.flatnonzero(weights > RANK_TOLERANCE * weights.max(initial=0.0))
+    parts = np.flatnonzero(weights > REPEATED * weights.max(initial=0.0))
     return [numbers[i] for i in parts[np.argsort(-weights[parts], kind="stable")]]
 
 
