@@ -67,17 +67,23 @@ def mujoco_dynamics(
 
 
 @dataclass(frozen=True, eq=False)
-class MujocoInverseDynamics:
-    """tau = f(q, v, a) of one state, and its derivatives; every thread has data of its own."""
+class _EngineFunction:
+    """A function of a model of an engine; every thread has data of its own."""
 
     model: Foreign
-    __name__ = "mj_inverse"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_of_thread", local())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model,)
+
+
+@dataclass(frozen=True, eq=False)
+class MujocoInverseDynamics(_EngineFunction):
+    """tau = f(q, v, a) of one state by MuJoCo, and its derivatives."""
+
+    __name__ = "mj_inverse"
 
     def __call__(self, q: Array, v: Array, a: Array) -> Array:
         import mujoco
@@ -130,17 +136,10 @@ def pinocchio_dynamics(
 
 
 @dataclass(frozen=True, eq=False)
-class PinocchioInverseDynamics:
-    """tau = f(q, v, a) of one state, and its derivatives; every thread has data of its own."""
+class PinocchioInverseDynamics(_EngineFunction):
+    """tau = f(q, v, a) of one state by Pinocchio, and its derivatives."""
 
-    model: Foreign
     __name__ = "rnea"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_of_thread", local())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.model,)
 
     def __call__(self, q: Array, v: Array, a: Array) -> Array:
         import pinocchio

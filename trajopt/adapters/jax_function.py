@@ -10,20 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.adapters.stacked_function import Foreign, StackedFunction, library_of
+from trajopt.adapters.stacked_function import Foreign, MappedFunction, library_of
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 
 FEWEST = 8  # nodes of a compiled call
-REMEDY = "make its constants of NumPy arrays in float64, and convert nothing to float32"
 
 
 @dataclass(frozen=True, eq=False)
-class JaxFunction(StackedFunction):
+class JaxFunction(MappedFunction):
     """A function of JAX arrays at one node, computed in float64 whatever `jax_enable_x64` says elsewhere.
 
     XLA compiles for every number of nodes anew: nodes are padded to the next power of two.
     """
+
+    remedy = "make its constants of NumPy arrays in float64, and convert nothing to float32"
 
     @cached_property
     def _compiled(self) -> tuple[Callable[..., Any], ...]:
@@ -39,15 +40,6 @@ class JaxFunction(StackedFunction):
             return jax.hessian(lambda at: w @ value(at))(z)
 
         return tuple(jax.jit(jax.vmap(each)) for each in (value, jax.jacfwd(value), hessian))
-
-    def value(self, z: Array) -> Array:
-        return self.checked(self._call(0, z), len(z), REMEDY)
-
-    def jacobian(self, z: Array) -> Array:
-        return self._call(1, z)
-
-    def hessian(self, z: Array, w: Array) -> Array:
-        return self._call(2, z, w)
 
     def _call(self, which: int, *arrays: Array) -> Array:
         jax, count = self._jax, len(arrays[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from itertools import combinations_with_replacement, product
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -119,6 +119,28 @@ class StackedFunction:
                 f"{self.label} gives shape {array.shape[1:]} at a node: give a number, or a vector (m,)"
             )
         return np.asarray(array, dtype=float)
+
+
+class MappedFunction(StackedFunction):
+    """A function whose library computes all nodes in one call.
+
+    remedy : advice to a user whose function does not compute in float64
+    """
+
+    remedy: ClassVar[str]
+
+    def value(self, z: Array) -> Array:
+        return self.checked(self._call(0, z), len(z), self.remedy)
+
+    def jacobian(self, z: Array) -> Array:
+        return self._call(1, z)
+
+    def hessian(self, z: Array, w: Array) -> Array:
+        return self._call(2, z, w)
+
+    def _call(self, which: int, *arrays: Array) -> Array:
+        """Values (0), Jacobians (1) or Hessians times weights (2) at all nodes."""
+        raise NotImplementedError
 
 
 def library_of(name: str, extra: str, needed_by: str) -> ModuleType:

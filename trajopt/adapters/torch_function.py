@@ -8,16 +8,16 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from trajopt.adapters.stacked_function import Foreign, StackedFunction, library_of
+from trajopt.adapters.stacked_function import Foreign, MappedFunction, library_of
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError
 
-REMEDY = "make its tensors with dtype=torch.float64, and a module by module.double()"
-
 
 @dataclass(frozen=True, eq=False)
-class TorchFunction(StackedFunction):
+class TorchFunction(MappedFunction):
     """A function of float64 tensors at one node, on the processor; a `torch.nn.Module` is one, too."""
+
+    remedy = "make its tensors with dtype=torch.float64, and a module by module.double()"
 
     @cached_property
     def _batched(self) -> tuple[Callable[..., Any], ...]:
@@ -35,15 +35,6 @@ class TorchFunction(StackedFunction):
 
         return tuple(func.vmap(each) for each in (value, func.jacrev(value), hessian))
 
-    def value(self, z: Array) -> Array:
-        return self.checked(self._call(0, z), len(z), REMEDY)
-
-    def jacobian(self, z: Array) -> Array:
-        return self._call(1, z)
-
-    def hessian(self, z: Array, w: Array) -> Array:
-        return self._call(2, z, w)
-
     def _call(self, which: int, *arrays: Array) -> Array:
         torch = self._torch
         try:
@@ -52,7 +43,7 @@ class TorchFunction(StackedFunction):
             message = str(error)
             if "dtype" in message or "scalar type" in message:
                 raise EvaluationError(
-                    f"{self.label} mixes float64, in which nodes come, with another type: {REMEDY}"
+                    f"{self.label} mixes float64, in which nodes come, with another type: {self.remedy}"
                 ) from error
             if "control flow" in message or ".item()" in message:
                 raise OptionError(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ReachWarning, ShapeError, warn_user
 from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import described_joints
@@ -45,14 +46,14 @@ def inverse_kinematics(
     if wanted.size != sizes:
         raise ShapeError(f"the targets have {wanted.size} numbers but {', '.join(names)} have {sizes}")
 
-    def at(pose: NDArray) -> dict[str, NDArray]:
+    def at(pose: Array) -> dict[str, Array]:
         return {"q": pose[None], "v": np.zeros((1, start.size))}
 
-    def residual(pose: NDArray) -> NDArray:
+    def residual(pose: Array) -> Array:
         values = block.value(at(pose))
         return np.concatenate([values[name][0] for name in names]) - wanted
 
-    def slope(pose: NDArray) -> NDArray:
+    def slope(pose: Array) -> Array:
         parts = block.partials(at(pose))
         return np.concatenate([parts[name, "q"][0] for name in names])
 
@@ -67,7 +68,7 @@ def inverse_kinematics(
     return without_turns(found, inside, dynamics)
 
 
-def _warn_of_misses(missed: NDArray, owners: list[str], tolerance: float) -> None:
+def _warn_of_misses(missed: Array, owners: list[str], tolerance: float) -> None:
     """A ReachWarning where a target is missed by more than what a search to the tolerance leaves."""
     size = {name: 0.0 for name in owners}
     for name, part in zip(owners, missed, strict=True):
@@ -81,7 +82,7 @@ def _warn_of_misses(missed: NDArray, owners: list[str], tolerance: float) -> Non
         )
 
 
-def without_turns(q: NDArray, start: NDArray, dynamics: Dynamics) -> NDArray:
+def without_turns(q: Array, start: Array, dynamics: Dynamics) -> Array:
     """The same pose by the angles that are nearest to those of the start, as far as limits allow."""
     turning = np.isin(dynamics.joint_names, _turning(dynamics))
     nearest = q - 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi))

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, SolutionFileError, warn_user
 from trajopt.base.files import ArrayFile
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
@@ -305,7 +306,7 @@ def _scaling(file: ArrayFile) -> Scaling | None:
     return Scaling(rows, float(objective[0]))
 
 
-def _near(times: NDArray, places: NDArray, slack: float) -> NDArray[np.bool_]:
+def _near(times: Array, places: Array, slack: float) -> NDArray[np.bool_]:
     """Mask of the times that lie within `slack` of one of the places, which rise."""
     return np.searchsorted(places, times + slack, "right") > np.searchsorted(places, times - slack, "left")
 

@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trajopt.base.arrays import runs
+from trajopt.base.arrays import Array, runs
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 WIDTH, HEIGHT, LINE = 560, 220, 12  # pixels of a chart and of a line of text
@@ -30,8 +29,8 @@ NO_LIMITS: Limits = MappingProxyType({})
 
 
 def line_chart(
-    x: NDArray,
-    curves: Mapping[str, NDArray],
+    x: Array,
+    curves: Mapping[str, Array],
     x_label: str,
     y_label: str,
     logarithmic: bool = False,
@@ -93,7 +92,7 @@ def line_chart(
     return f'<figure style="margin: 0">{caption}{"".join(parts)}</figure>'
 
 
-def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> NDArray:
+def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> Array:
     """Round numbers between low and high: 1, 2 or 5 times a power of ten apart, or `whole` ones alone."""
     rough = max((high - low) / about, 1.0 if whole else 0.0)
     power = 10.0 ** math.floor(math.log10(rough))
@@ -103,7 +102,7 @@ def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> NDArr
     return inside * step
 
 
-def _heights(values: NDArray, logarithmic: bool) -> NDArray:
+def _heights(values: Array, logarithmic: bool) -> Array:
     values = np.asarray(values, dtype=float)
     if not logarithmic:
         return values
@@ -111,7 +110,7 @@ def _heights(values: NDArray, logarithmic: bool) -> NDArray:
         return np.where(values > 0.0, np.log10(values), np.nan)
 
 
-def _range(values: NDArray) -> tuple[float, float]:
+def _range(values: Array) -> tuple[float, float]:
     """Least and largest, with room between them even when all are equal or none is there."""
     if values.size == 0:
         return 0.0, 1.0
@@ -122,7 +121,7 @@ def _range(values: NDArray) -> tuple[float, float]:
     return low, high
 
 
-def range_with(curves: Mapping[str, NDArray], limits: Limits) -> tuple[float, float]:
+def range_with(curves: Mapping[str, Array], limits: Limits) -> tuple[float, float]:
     """Least and largest value of all curves, and of the limits that are near them."""
     finite = [np.asarray(curve)[np.isfinite(curve)] for curve in curves.values()]
     low, high = _range(np.concatenate(finite) if finite else np.zeros(0))

@@ -24,8 +24,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.checks.violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
@@ -63,7 +63,7 @@ class ArcRows:
         """The name of the constraint, unlike any other's."""
         return f"limit {self.limit} on arc {self.arc} {self.part}".rstrip()
 
-    def multipliers(self, named: Mapping[str, NDArray]) -> NDArray | None:
+    def multipliers(self, named: Mapping[str, Array]) -> Array | None:
         """Its multipliers (rows, width) among those of a solution; None where there are no such rows."""
         return named.get(self.name)
 
@@ -111,8 +111,8 @@ def read_back(trial: Solution, problem: ProblemData, structure: Structure) -> So
 
 
 def multipliers_read_back(
-    named: Mapping[str, NDArray], arcs: ProblemData, asked: ProblemData, structure: Structure
-) -> dict[str, NDArray]:
+    named: Mapping[str, Array], arcs: ProblemData, asked: ProblemData, structure: Structure
+) -> dict[str, Array]:
     """Multipliers by constraint of the problem on arcs as those of the problem that was asked.
 
     named : (rows, width) of every constraint of `arcs`
@@ -313,7 +313,7 @@ def _along(motion: Solution, structure: Structure):
     """q of a motion as a function of progress in [0, 1], each arc of the structure taking an equal part."""
     times = np.array(structure.times) * (motion.duration / structure.times[-1])
 
-    def curve(progress: Any) -> NDArray:
+    def curve(progress: Any) -> Array:
         along = np.asarray(progress, dtype=float) * structure.arc_count
         return motion.q(np.interp(along, np.arange(structure.arc_count + 1), times))
 

@@ -25,9 +25,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
+from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError, printable
 from trajopt.base.facts import Facts
 from trajopt.base.files import ArrayFile, finite
@@ -250,7 +250,7 @@ class Certificate(CertificateRecord):
             motion.problem, self._arcs_of(self.structure, motion), motion, degree, self.settings
         )
 
-    def multipliers_asked(self, motion: Solution, named: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    def multipliers_asked(self, motion: Solution, named: Mapping[str, Array]) -> dict[str, Array]:
         """Multipliers by constraint of the problem that a motion solves, as those of the one asked."""
         arcs = self.arc_problem(motion)
         if arcs is None or self.structure is None:

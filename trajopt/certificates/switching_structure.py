@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.solution.solution import Solution
@@ -140,7 +141,7 @@ class Structure:
             saturated += [self.saturated[arc]] * count
         return Structure(tuple(chain.from_iterable(times)), tuple(saturated))
 
-    def on(self, times: NDArray) -> Structure:
+    def on(self, times: Array) -> Structure:
         """The same saturations on finer arcs, whose borders `times` the switches are among."""
         middles = 0.5 * (times[:-1] + times[1:])
         saturated = tuple(self.saturated[self.arc_at(float(middle))] for middle in middles)
@@ -164,7 +165,7 @@ class Structure:
             "saturated": [[list(s) for s in sorted(arc)] for arc in self.saturated],
         }
 
-    def with_times(self, durations: NDArray) -> Structure:
+    def with_times(self, durations: Array) -> Structure:
         """The same saturations on arcs of other durations."""
         return Structure(tuple(np.concatenate([[0.0], np.cumsum(durations)]).tolist()), self.saturated)
 
@@ -201,7 +202,7 @@ class ArcSettings:
     margins: tuple[tuple[float, ...], ...] = ()
     free_margins: tuple[tuple[float, ...], ...] = ()
 
-    def margins_of(self, index: int, limit: Constraint) -> tuple[NDArray, NDArray]:
+    def margins_of(self, index: int, limit: Constraint) -> tuple[Array, Array]:
         """Margin and free margin of one path limit, (width,) each."""
         given = (self.margins, self.free_margins)
         margin, free = (np.array(each[index]) if each else np.zeros(limit.lower.size) for each in given)

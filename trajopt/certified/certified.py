@@ -103,8 +103,10 @@ class Certified:
         if isinstance(answer, PhasesSolution):
             certification = Certification(self.tol, self.equation_tol, 0, failed=failed)
             return replace(answer, certification=certification)
-        kept = {"motion": answer, "failed": failed, "equation_tolerance": self.equation_tol}
-        return replace(answer, certificate=Certificate(self.tol, "none", None, 0, "", **kept))
+        certificate = Certificate(
+            self.tol, "none", None, 0, "", motion=answer, failed=failed, equation_tolerance=self.equation_tol
+        )
+        return replace(answer, certificate=certificate)
 
     def _refined(self, solution: Any, journal: Journal) -> Any:
         shares = (1.0, self.settings.search_share, self.settings.bracket_end)

@@ -65,7 +65,7 @@ def gains_of_limits(
     ]
 
 
-def _gain_by_span(solution: Solution, edges: NDArray, samples: int, significant: float) -> NDArray:
+def _gain_by_span(solution: Solution, edges: Array, samples: int, significant: float) -> Array:
     """Gain of every span between neighbouring edges in seconds, (spans,).
 
     A violated limit counts in addition, its violation relative to its range times the objective's share of
@@ -90,12 +90,12 @@ def _gain_by_span(solution: Solution, edges: NDArray, samples: int, significant:
     return total
 
 
-def times_in_spans(edges: NDArray, samples: int) -> NDArray:
+def times_in_spans(edges: Array, samples: int) -> Array:
     """The middles of so many equal parts of every span between neighbouring edges, (spans, samples)."""
     return edges[:-1, None] + np.diff(edges)[:, None] * ((np.arange(samples) + 0.5) / samples)
 
 
-def _density(multipliers: NDArray, times: NDArray, edges: NDArray, significant: float) -> NDArray:
+def _density(multipliers: Array, times: Array, edges: Array, significant: float) -> Array:
     """Multipliers per second, (spans, width), each averaged over three spans.
 
     multipliers : (nodes, width), at these times
@@ -167,7 +167,7 @@ class LimitLabels:
     units, parts : factors from a scaled violation to one in the limit's unit, and to a part of the limit
     """
 
-    def __init__(self, asked: Asked, program: NLP | LinkedProgram, y: NDArray) -> None:
+    def __init__(self, asked: Asked, program: NLP | LinkedProgram, y: Array) -> None:
         phases, problems, coupled = [""], asked.parts, ()
         if isinstance(program, LinkedProgram):
             phases = [f"{name}: " for name in program.phases.phase_names]
@@ -186,7 +186,7 @@ class LimitLabels:
         """A row by its phase, constraint, component and time, an unknown by its phase and its own label."""
         return self._lines[index].name
 
-    def members(self, place: LimitPlace) -> NDArray:
+    def members(self, place: LimitPlace) -> Array:
         """All rows and bounds of a component of a limit, of all components where none is named."""
         asked = (place.limit, place.component)[: 1 + bool(place.component)]
         return np.flatnonzero([key[: len(asked)] == asked for key in self.keys])
@@ -206,7 +206,7 @@ class _Line(NamedTuple):
     part: float
 
 
-def _lines(phase: str, problem: ProblemData, nlp: NLP, y: NDArray) -> list[_Line]:
+def _lines(phase: str, problem: ProblemData, nlp: NLP, y: Array) -> list[_Line]:
     """The rows, then the bounds, of the program of one problem."""
     unknowns, count = UnknownLabels(problem, nlp.unknowns.layout), nlp.row_count
     labels: list[Label] = [*nlp.row_labels]
@@ -227,9 +227,7 @@ def _lines(phase: str, problem: ProblemData, nlp: NLP, y: NDArray) -> list[_Line
     return found
 
 
-def _measure_velocities(
-    problem: ProblemData, nlp: NLP, duration: float, units: NDArray, parts: NDArray
-) -> None:
+def _measure_velocities(problem: ProblemData, nlp: NLP, duration: float, units: Array, parts: Array) -> None:
     """Rows of velocity hulls are multiplied by the duration and bounded by zero."""
     limits = {c.name: c for c in problem.constraints if c.hold == "hull" and c.term.quantity == "v"}
     joints = list(problem.dynamics.joint_names)

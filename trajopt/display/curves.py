@@ -78,7 +78,7 @@ def kinds_of(problem: ProblemData) -> dict[str, str]:
     return kinds | {extra_leaf(name): f"{name}, an unknown curve" for name in unknown_curves(problem)}
 
 
-def curves_of(solution: Solution, quantities: Iterable[str], t: NDArray) -> dict[str, list[Component]]:
+def curves_of(solution: Solution, quantities: Iterable[str], t: Array) -> dict[str, list[Component]]:
     """The components of every quantity at times t (K,); without the problem those of q, v, a and jerk."""
     problem = problem_of(solution)
     if problem is None:
@@ -88,7 +88,7 @@ def curves_of(solution: Solution, quantities: Iterable[str], t: NDArray) -> dict
     return {quantity: _of_quantity(problem, quantity, values[quantity]) for quantity in quantities}
 
 
-def _of_quantity(problem: ProblemData, quantity: str, values: NDArray) -> list[Component]:
+def _of_quantity(problem: ProblemData, quantity: str, values: Array) -> list[Component]:
     width = values.shape[1]
     names, units = problem.figure_labels(quantity, width), problem.quantity_units(quantity, width)
     lower, upper = bounds_of(problem, quantity, width)
@@ -251,12 +251,12 @@ def _quaternion_columns(solution: Solution) -> dict[str, list[str]]:
     return {link: [f"quaternion {link} {axis}" for axis in "xyzw"] for link in links}
 
 
-def quaternions(rotations: NDArray) -> NDArray:
+def quaternions(rotations: Array) -> Array:
     """Unit quaternions x, y, z, w (K, 4) of rotation matrices over time, without changes of sign."""
     return _of_one_sign(Rotation.from_matrix(rotations).as_quat())
 
 
-def _of_one_sign(each: NDArray) -> NDArray:
+def _of_one_sign(each: Array) -> Array:
     """Quaternions over time (K, 4) without changes of sign; Q and -Q are one rotation."""
     turned = np.sum(each[1:] * each[:-1], axis=1) < 0.0
     return each * np.cumprod(np.append(1.0, np.where(turned, -1.0, 1.0)))[:, None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import LISTED, list_names, pluralize, shorten
 from trajopt.base.arrays import Array
@@ -350,7 +350,7 @@ def small_plots(solution: Solution) -> Iterator[str]:
         )
 
 
-def _plot(t: NDArray, curves: Mapping[str, NDArray], label: str, unit: str) -> str:
+def _plot(t: Array, curves: Mapping[str, Array], label: str, unit: str) -> str:
     """A plot of the curves that vary most, as many as there are colours to distinguish them."""
     most = sorted(curves, key=lambda name: -float(np.ptp(curves[name])))[: len(PALETTE)]
     chosen = {name: curves[name] for name in curves if name in most}

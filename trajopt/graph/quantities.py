@@ -253,7 +253,7 @@ class QuantityTable:
         """True if there is a quantity of this name, or a family of them."""
         return family in self.declared or family in self.defined
 
-    def declaration(self, quantity: str) -> DeclaredQuantity:
+    def declaration(self, quantity: object) -> DeclaredQuantity:
         """The declaration of a quantity; UnknownNameError for another name."""
         if not isinstance(quantity, str):
             raise UnknownNameError(f"no quantity is called {short_repr(quantity)}: give a name such as 'q'")

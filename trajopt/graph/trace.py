@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -142,7 +142,7 @@ _TRACING = threading.RLock()
 
 
 @contextmanager
-def _masks_refused(label: str) -> Iterator[None]:
+def _masks_refused(label: str) -> Generator[None]:
     """ShapeError where CasADi met a masked array, whose masked entries it would take for zeros.
 
     CasADi asks an array for `__SX__` before it reads the numbers; elsewhere masked arrays stay as they are.

@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_choice, check_count, check_positive
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import check_solution, settings
@@ -125,7 +125,7 @@ def write_scene(
 def write_pictures(
     figure: Figure,
     axis: Any,
-    times: NDArray,
+    times: Array,
     path: str | os.PathLike[str],
     writer: AbstractMovieWriter,
     dpi: int,

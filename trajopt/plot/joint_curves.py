@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_known, list_names
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.base.svg_chart import PALETTE
 from trajopt.display.curves import Component, driving_torque, held_at_zero, kinds_of
@@ -142,7 +142,7 @@ def parts_with(solution: Answer, quantity: str, what: str) -> list[Solution]:
     return known
 
 
-def _forces(solution: Solution, names: Sequence[str], known: Sequence[Solution]) -> NDArray:
+def _forces(solution: Solution, names: Sequence[str], known: Sequence[Solution]) -> Array:
     """Norms of the forces in joints (times, names), NaN for a joint that the motion does not have."""
     t = times(solution)
     found = np.full((t.size, len(names)), np.nan)
@@ -156,7 +156,7 @@ def active_joints(
     curves: Sequence[Component],
     joints: Sequence[str] | None,
     without: str,
-    left_out: NDArray | None = None,
+    left_out: Array | None = None,
 ) -> tuple[list[int], str]:
     """The joints to draw, and a note on the others: all named ones, or those whose curves are not zero.
 
@@ -173,7 +173,7 @@ def active_joints(
     return active, f"{without}: {list_names(zero)}" if zero else ""
 
 
-def largest_values(curves: Sequence[Component]) -> NDArray:
+def largest_values(curves: Sequence[Component]) -> Array:
     """The largest absolute value of every curve."""
     return np.array([np.fmax.reduce(np.abs(curve.values), initial=0.0) for curve in curves])
 
@@ -199,7 +199,7 @@ def chosen_orders(curves: Sequence[str] | None, count: int, jerks: Sequence[Comp
     return [CURVES.index(name) for name in chosen]
 
 
-def same_curves(values: NDArray, chosen: Sequence[int]) -> list[list[int]]:
+def same_curves(values: Array, chosen: Sequence[int]) -> list[list[int]]:
     """Joints in groups whose curves (times, joints) are equal, in their order."""
     groups: dict[int, list[int]] = {}
     size = NOISE * np.fmax.reduce(np.abs(values), axis=None, initial=NOISE)

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 FLAT = 1e-6  # of the largest extent: a motion thinner than this is planar, a rail thinner than this straight
 
 
-def checked_segments(lines: NDArray, count: int) -> NDArray[np.float64]:
+def checked_segments(lines: Array, count: int) -> NDArray[np.float64]:
     """The segments of `count` postures as (count, segments, 2, 3) floats; ShapeError for another shape."""
     lines = np.asarray(lines, dtype=float)
     if lines.ndim != 4 or lines.shape[0] != count or lines.shape[2:] != (2, 3):
@@ -64,7 +64,7 @@ def checked_segments(lines: NDArray, count: int) -> NDArray[np.float64]:
     return lines
 
 
-def drawing_axes(lines: NDArray, gravity: ArrayLike | None = None) -> tuple[int, int]:
+def drawing_axes(lines: Array, gravity: ArrayLike | None = None) -> tuple[int, int]:
     """Indices (0 x, 1 y, 2 z) of the world axes to draw horizontally and vertically, of points (..., 3).
 
     The vertical axis is the one along gravity, z without gravity, and the horizontal axis the one of the
@@ -99,15 +99,15 @@ class Scene:
     has_base : a robot stands on one; a system shows what its `draw` gives, and nothing else
     """
 
-    times: NDArray
-    lines: NDArray
-    path: NDArray
+    times: Array
+    lines: Array
+    path: Array
     around: Sequence[Around]
     planes: list[tuple[int, int]]
     has_base: bool = True
 
     @property
-    def points(self) -> NDArray:
+    def points(self) -> Array:
         """Points (k, 3) that a picture must hold."""
         return np.stack([*self.lines.reshape(-1, 3), *self.path, *points_of(self.around)])
 
@@ -184,7 +184,7 @@ def scene_of_motion(answer: Answer, snapshots: int) -> Scene:
     return Scene(times, lines, path, around, planes, not isinstance(dynamics, System))
 
 
-def _postures(answer: Answer, times: NDArray) -> NDArray:
+def _postures(answer: Answer, times: Array) -> Array:
     """The segments (k, segments, 2, 3) at times of all parts together."""
     starts = starts_of(answer)
     of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(answer.parts) - 1)
@@ -205,7 +205,7 @@ def _postures(answer: Answer, times: NDArray) -> NDArray:
     return np.concatenate(found)
 
 
-def views(lines: NDArray, gravity: NDArray | None = None) -> list[tuple[int, int]]:
+def views(lines: Array, gravity: Array | None = None) -> list[tuple[int, int]]:
     """The planes in which a motion is drawn, as pairs of world axes: one, and the one from above."""
     across, up = drawing_axes(lines, gravity)
     depth = 3 - across - up
@@ -246,7 +246,7 @@ def draw_surroundings(axis: Any, scene: Scene, plane: Plane) -> None:
         getattr(axis, f"set_{letter}label")(f"{LETTERS[i]} (m)")
 
 
-def draw_base(axis: Axes, first_joints: NDArray) -> None:
+def draw_base(axis: Axes, first_joints: Array) -> None:
     """A square where the robot stands, or the rail along which its first joint slides.
 
     Nothing where that joint moves along a curve: then the robot stands nowhere.
@@ -259,7 +259,7 @@ def draw_base(axis: Axes, first_joints: NDArray) -> None:
         axis.plot(first_joints[:, 0], first_joints[:, 1], color="#CCCCCC", linewidth=7.0, zorder=1)
 
 
-def draw_snapshots(axis: Any, lines: NDArray, times: NDArray) -> None:
+def draw_snapshots(axis: Any, lines: Array, times: Array) -> None:
     """Each posture (segments, 2, axes) as lines with a dot at every joint; the first and the last thicker.
 
     Segments that stand still are drawn once, in grey.

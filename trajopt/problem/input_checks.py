@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.base.arguments import implements, numbers, short_repr
@@ -40,7 +40,7 @@ WIDEST = 10_000  # components of a parameter or an additional curve
 
 def bound_of(
     value: ArrayLike | None, absent: float, width: int, label: str, names: Sequence[str] = ()
-) -> NDArray:
+) -> Array:
     """A bound (width,), `absent` where it is None or beyond 1e20; ShapeError or NotFiniteError if it is none.
 
     value : of all components, or one each, None among them
@@ -77,7 +77,7 @@ def filled(value: Any, absent: float) -> Any:
     return value
 
 
-def equal_to(value: ArrayLike, width: int, label: str, names: Sequence[str] = ()) -> NDArray:
+def equal_to(value: ArrayLike, width: int, label: str, names: Sequence[str] = ()) -> Array:
     """A value (width,) that a term must have; NotFiniteError where it is NaN or infinite."""
     if not np.all(np.isfinite(numbers(value, f"the value of '{label}'"))):
         raise NotFiniteError(
@@ -94,7 +94,7 @@ def bounds_or_value(
     width: int,
     label: str,
     names: Sequence[str] = (),
-) -> tuple[NDArray, NDArray]:
+) -> tuple[Array, Array]:
     """Lower and upper bounds (width,) of a constraint from the arguments of `Problem.subject_to`.
 
     A component that is None has no bound.
@@ -130,7 +130,7 @@ def component_names(kind: str, name: str, components: object) -> tuple[str, ...]
 
 def unknown(
     kind: str, name: str, lower, upper, guess, width: int, named: int = 0
-) -> tuple[NDArray, NDArray, NDArray]:
+) -> tuple[Array, Array, Array]:
     """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds.
 
     named : how many components have names, 0 where none has
@@ -152,7 +152,7 @@ def unknown(
     return low, high, equal_to(given, size, f"the guess of {kind} {name}")
 
 
-def middle_of(lower: NDArray, upper: NDArray) -> NDArray:
+def middle_of(lower: Array, upper: Array) -> Array:
     """The middles of bounds (width,); zero, or the nearest value to it, where one is missing."""
     bounded = np.isfinite(lower) & np.isfinite(upper)
     middle = np.clip(0.0, lower, upper)

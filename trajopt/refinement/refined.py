@@ -30,6 +30,7 @@ from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.knots import split
+from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
@@ -140,7 +141,8 @@ class Refined:
 
     def _finer(self, answer: Answer, errors: ErrorEstimate) -> Any:
         """The problem or the phases with the spans halved that have large errors, or all."""
-        meshes, left = [], self._marks(errors)
+        meshes: list[Trajectory] = []
+        left = self._marks(errors)
         for problem in answer.asked.parts:
             arcs = len(problem.trajectory.arcs)
             meshes.append(split(problem.trajectory, left[:arcs]))
@@ -251,7 +253,8 @@ def _by(refine: Any, journal: Journal, entry: Entry) -> Policy[Entry]:
         return entry  # limits are looked at even then
     try:
         if hasattr(refine, "attempts"):
-            return (yield from refine.attempts(journal, entry))
+            refined: Entry = yield from refine.attempts(journal, entry)
+            return refined
         return _by_others(refine, journal, entry)
     except SolvesStopped:
         return entry

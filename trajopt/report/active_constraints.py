@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.checks.optimality import LimitLabels
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import FEASIBILITY
@@ -79,7 +79,7 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     return found
 
 
-def notable_multipliers(solution: Solution) -> Iterator[tuple[str, NDArray, list[str]]]:
+def notable_multipliers(solution: Solution) -> Iterator[tuple[str, Array, list[str]]]:
     """Name, multipliers (rows, width) and components of every constraint whose relaxation pays.
 
     Relaxed by the size of its limit it changes the objective by more than NEGLIGIBLE. Slacks, which are no
@@ -96,7 +96,7 @@ def notable_multipliers(solution: Solution) -> Iterator[tuple[str, NDArray, list
             yield name, multipliers, problem.component_names(quantity, multipliers.shape[1])
 
 
-def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | None:
+def times_of_rows(solution: Solution, constraint: str, count: int) -> Array | None:
     """The times of the rows of a constraint; None where they are not one per node it holds at."""
     times = solution.node_times
     if count == times.size:

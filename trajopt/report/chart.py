@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import NO_LIMITS, PALETTE, Limits, line_chart, range_with
 
@@ -34,8 +34,8 @@ class Chart:
     unit : of the curves, for what is shown at the pointer
     """
 
-    x: NDArray
-    curves: Mapping[str, NDArray]
+    x: Array
+    curves: Mapping[str, Array]
     x_label: str
     y_label: str
     unit: str = ""
@@ -54,7 +54,7 @@ class Chart:
         """True if any value can be drawn."""
         return any(np.isfinite(self._drawn(values)).any() for values in self.curves.values())
 
-    def _drawn(self, values: NDArray) -> NDArray:
+    def _drawn(self, values: Array) -> Array:
         """The values, on a logarithmic axis those above zero."""
         values = np.asarray(values, dtype=float)
         return np.where(values > 0.0, values, np.nan) if self.logarithmic else values
@@ -100,8 +100,8 @@ class Chart:
 
 
 def charts(
-    t: NDArray,
-    curves: Mapping[str, NDArray],
+    t: Array,
+    curves: Mapping[str, Array],
     y_label: str,
     unit: str = "",
     limits: Limits = NO_LIMITS,

@@ -10,8 +10,8 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.base.svg_chart import PALETTE
 from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
 from trajopt.graph.protocols import SkeletonDynamics
@@ -60,7 +60,7 @@ def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
             yield _line(np.array([each.place]), f"target of {each.frame}", marker)
 
 
-def _line(points: NDArray, name: str, look: dict[str, Any]) -> dict[str, Any]:
+def _line(points: Array, name: str, look: dict[str, Any]) -> dict[str, Any]:
     x, y, z = (rounded(column) for column in points.T)
     return {"type": "scatter3d", "x": x, "y": y, "z": z, "name": name, **look}
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, pluralize, short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, printable, warn_user
 from trajopt.base.tolerances import AGREEMENT
@@ -416,7 +417,7 @@ class Solution(Answer):
             known = graphs[quantities] = list(several), graph_of(self.as_built, several)
         return known[1]
 
-    def leaves(self, time: NDArray, needed: Container[str] | None = None) -> Values:
+    def leaves(self, time: Array, needed: Container[str] | None = None) -> Values:
         """The leaves of every graph at times (K,): quantity -> (K, width); of the spline's, those needed."""
         of_curves = self.problem.spline_leaves
         if needed is not None:

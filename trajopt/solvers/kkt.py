@@ -49,6 +49,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.solvers.matrices import dense_jacobian, scattered, sparse_jacobian
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import (
@@ -213,12 +214,12 @@ def bound_violation(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> ND
     return np.maximum(*side_violations(values, lower, upper))
 
 
-def side_violations(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray, NDArray]:
+def side_violations(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
     """lower - values and values - upper: the signed violation of each side on its own."""
     return np.subtract(lower, values), np.subtract(values, upper)
 
 
-def largest_violation(nlp: Program, y: NDArray, rows: NDArray) -> float:
+def largest_violation(nlp: Program, y: Array, rows: Array) -> float:
     """The largest amount by which `rows` = g(y) or the variables y leave their bounds, scaled as the NLP.
 
     0 at a feasible point, infinity where a row or variable is NaN.

@@ -218,7 +218,7 @@ class Result:
     infeasibility: float
     iterations: int
     seconds: float
-    timings: Mapping[str, float] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict[str, float])
     history: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     detail: str = ""
     hessian: np.ndarray | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_count, numbers, short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
@@ -179,21 +180,21 @@ class SplineBasis:
         wide = EQUAL * (self.breakpoints[-1] - self.breakpoints[:-1]) >= WIDER * widest
         return [k for k in kept if k == 0 or wide[k]]
 
-    def spline(self, control_points: NDArray) -> BSpline:
+    def spline(self, control_points: Array) -> BSpline:
         """SciPy's spline of control points (count, ...), without its checks of knots, which are a basis's."""
         from scipy.interpolate import BSpline
 
         points = np.ascontiguousarray(control_points, dtype=float)
         return BSpline.construct_fast(self.knots, points, self.degree)
 
-    def evaluate(self, control_points: NDArray, s: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
+    def evaluate(self, control_points: Array, s: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
         """d^l q / ds^l at s (...,) from control points (count, n): (..., n); right limits at breakpoints."""
         s = np.asarray(s, dtype=float)
         if derivative > self.degree:
             return np.zeros((*s.shape, *np.shape(control_points)[1:]))
         return self.spline(control_points)(s, nu=derivative)
 
-    def interpolate(self, values: NDArray) -> NDArray[np.float64]:
+    def interpolate(self, values: Array) -> NDArray[np.float64]:
         """Control points (count, n) of the spline through values (count, n) at the Greville abscissae.
 
         A curve that already lies in this space, one on coarser knots for instance, is reproduced exactly:
@@ -216,7 +217,7 @@ class SplineBasis:
         return read_only(banded)
 
 
-def _raised(functions: NDArray, u: NDArray, degree: int, at: NDArray | None) -> NDArray[np.float64]:
+def _raised(functions: Array, u: Array, degree: int, at: Array | None) -> NDArray[np.float64]:
     """Functions of a degree, (points, degree + 1), from those of one less; see `local_values`.
 
     at : the points (points, 1); None: the derivatives, from those of one order less
@@ -263,6 +264,6 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
 
 
 @cached_if_small
-def _basis(breakpoints: NDArray, degree: int, multiplicities: NDArray) -> SplineBasis:
+def _basis(breakpoints: Array, degree: int, multiplicities: Array) -> SplineBasis:
     """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
     return SplineBasis(breakpoints.copy(), degree, multiplicities.copy())

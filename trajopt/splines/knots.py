@@ -6,14 +6,15 @@ New breakpoints only enlarge the space of splines, so the old motion lies in the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Arc, Trajectory
 
 
-def split(trajectory: Trajectory, marks: list[NDArray]) -> Trajectory:
+def split(trajectory: Trajectory, marks: list[Array]) -> Trajectory:
     """The trajectory with every marked span halved; marks holds one boolean per span for every arc."""
     counts = [arc.basis.span_count for arc in trajectory.arcs]
     given = [np.asarray(mark, dtype=bool) for mark in marks]

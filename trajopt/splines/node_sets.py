@@ -47,7 +47,7 @@ class MotionSamples:
     inner: NDArray[np.bool_]  # not an end of the arc
 
     @staticmethod
-    def at(curve: Curve, times: NDArray, arc: NDArray | None = None) -> MotionSamples:
+    def at(curve: Curve, times: Array, arc: Array | None = None) -> MotionSamples:
         """Any times (K,) inside the motion, in any order.
 
         arc : of every time (K,); where it is left out, at a border the arc that begins there

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_choice, check_count, check_instance, numbers, pluralize, short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SAME_TIME, SplineBasis
@@ -276,7 +277,7 @@ class Trajectory:
 def _nodes(trajectory: Trajectory) -> Nodes:
     """The nodes of all arcs."""
     width = max(arc.basis.degree for arc in trajectory.arcs) + 1
-    parts: list[tuple[NDArray, ...]] = []
+    parts: list[tuple[Array, ...]] = []
     first_span = 0
     for index, arc in enumerate(trajectory.arcs):
         added = [getattr(trajectory, name)[index : index + 1] or [()] for name in ADDED_NODES]
@@ -297,7 +298,7 @@ def _nodes(trajectory: Trajectory) -> Nodes:
     )
 
 
-def _arc_nodes(arc: Arc, added: Sequence[NDArray]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+def _arc_nodes(arc: Arc, added: Sequence[Array]) -> tuple[Array, Array, Array, Array]:
     """Span, s, weight and kind of the nodes of an arc, shared ends merged into the left span.
 
     added : the normalised times of every kind of `ADDED_NODES`, which have no weight; the kind of a node is
@@ -332,7 +333,7 @@ def _both(before: Sequence[Sequence[float]], new: Sequence[Sequence[float]]) -> 
     return tuple(tuple(sorted({*old, *more})) for old, more in pairs)
 
 
-def _beside_breakpoints(s: NDArray, basis: SplineBasis) -> NDArray:
+def _beside_breakpoints(s: Array, basis: SplineBasis) -> Array:
     """Points of an arc; one at a breakpoint, where controls may jump, is replaced by one on either side."""
     distance = np.abs(s[:, None] - basis.breakpoints[1:-1]).min(axis=1, initial=np.inf)
     there = s[distance < BESIDE_END]

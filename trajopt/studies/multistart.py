@@ -91,7 +91,7 @@ def multistart(
     if not number(spread, "spread") >= 0.0:
         raise OptionError(f"spread is {short_repr(spread)}: give a part of the travel, 0 or more")
     content = packed(source)
-    sources = [({}, partial(_perturbed, content, seed, spread, i)) for i in range(starts)]
+    sources = [(dict[str, object](), partial(_perturbed, content, seed, spread, i)) for i in range(starts)]
     settings = Settings(executor, 2 if processes is None and executor is None else processes)
     study = solve_points(sources, solver, {"starts": 1}, settings)
     if study.interrupted:

@@ -313,7 +313,7 @@ def with_slacks(term: Term, weight: float, slack_of: Callable[[Kinked], Term]) -
             raise _not_convex(term, "maximized, or counted negatively")
         return slack_of(term)
     if isinstance(term, Combination):
-        parts = []
+        parts: list[tuple[Factor, Term]] = []
         for factor, part in term.parts:
             signed = weight * np.asarray(factor)
             if has_kinks(part) and np.any(signed < 0.0) and np.any(signed > 0.0):
@@ -363,7 +363,8 @@ def selections(term: Term) -> Iterator[tuple[Term | None, Array, str]]:
             "integral of it"
         )
     for chosen in product(*choices):
-        number, several, named = constant, list(smooth), []
+        number, several = constant, list(smooth)
+        named: list[str] = []
         for (factor, kink), piece in zip(kinks, chosen, strict=True):
             if piece is None:
                 number = number + np.asarray(factor) * np.asarray(kink.floor)

@@ -39,9 +39,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import LISTED, short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.optimality import LimitLabels, LimitPlace
@@ -79,7 +79,7 @@ class Dependence:
         return f"{name(self.row)} follows from {partners}: drop one"
 
 
-def dependent_equations(nlp: NLP | LinkedProgram, y: NDArray) -> tuple[Dependence, ...]:
+def dependent_equations(nlp: NLP | LinkedProgram, y: Array) -> tuple[Dependence, ...]:
     """Equality rows that depend on earlier ones at y, in order."""
     rows = np.flatnonzero(nlp.row_lower == nlp.row_upper)
     if rows.size == 0 or nlp.row_count * nlp.variable_count > MOST_ENTRIES:
@@ -101,7 +101,7 @@ def dependent_equations(nlp: NLP | LinkedProgram, y: NDArray) -> tuple[Dependenc
     return tuple(found)
 
 
-def sentences(nlp: NLP | LinkedProgram, y: NDArray, name: Callable[[int], str]) -> list[str]:
+def sentences(nlp: NLP | LinkedProgram, y: Array, name: Callable[[int], str]) -> list[str]:
     """The first few dependent equations at y, each as a sentence, and how many there are."""
     found = dependent_equations(nlp, y)
     if not found:
@@ -112,7 +112,7 @@ def sentences(nlp: NLP | LinkedProgram, y: NDArray, name: Callable[[int], str]) 
     return [f"{len(found)} of {count} equations depend on others; {lines[0]}", *lines[1:]]
 
 
-def _split(matrix: NDArray) -> tuple[list[int], list[int]]:
+def _split(matrix: Array) -> tuple[list[int], list[int]]:
     """Numbers of the rows that are independent of earlier ones, and of those that are not."""
     basis = np.empty((min(matrix.shape), matrix.shape[1]))
     independent: list[int] = []
@@ -142,7 +142,7 @@ class Elastic:
         every row and bound has its own
     """
 
-    def __init__(self, nlp: NLP | LinkedProgram, members: NDArray | None = None) -> None:
+    def __init__(self, nlp: NLP | LinkedProgram, members: Array | None = None) -> None:
         self.nlp, self.has_hessian = nlp, nlp.has_hessian
         self.m, self.n = nlp.row_count, nlp.variable_count
         lower, upper = np.append(nlp.row_lower, nlp.lower), np.append(nlp.row_upper, nlp.upper)
@@ -174,7 +174,7 @@ class Elastic:
         self.jacobian_columns = np.append(columns[self._takes], self.n + self._slack[self._has])
         self.start = self.warm(self._origin).y
 
-    def _least_unknowns(self) -> NDArray:
+    def _least_unknowns(self) -> Array:
         """-inf, as the bounds of unknowns are rows here, but for durations: a part of their lower bound."""
         least, durations = np.full(self.n, -np.inf), self.nlp.durations
         least[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
@@ -182,39 +182,39 @@ class Elastic:
 
     # -- functions ----------------------------------------------------------------------------------------
 
-    def objective(self, y: NDArray) -> float:
+    def objective(self, y: Array) -> float:
         away = y[: self.n] - self._origin
         return float(y[self.n :].sum() + 0.5 * TIE * away @ away)
 
-    def gradient(self, y: NDArray) -> NDArray:
+    def gradient(self, y: Array) -> Array:
         return np.concatenate([TIE * (y[: self.n] - self._origin), np.ones(self.slack_count)])
 
-    def rows(self, y: NDArray) -> NDArray:
+    def rows(self, y: Array) -> Array:
         slacks = np.append(y[self.n :], 0.0)[self._slack]
         return self._constraints(y[: self.n])[self._of] + self._sign * slacks
 
-    def jacobian(self, y: NDArray) -> NDArray:
+    def jacobian(self, y: Array) -> Array:
         values = np.append(self.nlp.jacobian(y[: self.n]), np.ones(self.n))
         return np.append(values[self._takes], self._sign[self._has])
 
-    def hessian(self, y: NDArray, row_multipliers: NDArray, objective_factor: float) -> NDArray:
+    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float) -> Array:
         full = np.bincount(self._of, row_multipliers, minlength=self.m + self.n)
         own = self.nlp.hessian(y[: self.n], full[: self.m], 0.0)
         return np.concatenate([own, np.full(self.n, TIE * objective_factor)])
 
     # -- points -------------------------------------------------------------------------------------------
 
-    def warm(self, y: NDArray) -> WarmStart:
+    def warm(self, y: Array) -> WarmStart:
         """A start at y with slacks just large enough."""
         slack, has = np.full(self.slack_count, MARGIN), self.shared >= 0
         np.maximum.at(slack, self.shared[has], self.violations(y)[has] + MARGIN)
         return WarmStart(np.concatenate([y, slack]))
 
-    def violations(self, y: NDArray) -> NDArray:
+    def violations(self, y: Array) -> Array:
         """Violations of both sides of rows and bounds, (2, m + n), >= 0, scaled as the NLP."""
         return np.maximum(side_violations(self._constraints(y[: self.n]), *self.bounds), 0.0)
 
-    def _constraints(self, y: NDArray) -> NDArray:
+    def _constraints(self, y: Array) -> Array:
         return np.concatenate([self.nlp.rows(y), y])
 
 
@@ -345,7 +345,7 @@ def repeated_equations(answer: Answer) -> list[str]:
     return sentences(program, y, LimitLabels(answer.asked, program, y).name)
 
 
-def unknowns_of(asked: Asked, program: NLP | LinkedProgram, answer: Answer) -> tuple[NDArray, bool]:
+def unknowns_of(asked: Asked, program: NLP | LinkedProgram, answer: Answer) -> tuple[Array, bool]:
     """The unknowns y at which a program has the motions of an answer, and whether these are on its knots.
 
     On other knots, motions near them.
@@ -356,7 +356,7 @@ def unknowns_of(asked: Asked, program: NLP | LinkedProgram, answer: Answer) -> t
 
 
 def changes(
-    nlp: NLP | LinkedProgram, labels: LimitLabels, conflicts: Sequence[Conflict], solver: Solver, y: NDArray
+    nlp: NLP | LinkedProgram, labels: LimitLabels, conflicts: Sequence[Conflict], solver: Solver, y: Array
 ) -> tuple[Change, ...]:
     """The smallest change of each conflicting limit that restores feasibility alone, where there is one."""
     found = []
@@ -379,7 +379,7 @@ def changes(
     return tuple(sorted(found, key=lambda change: change.relative))
 
 
-def conflicts_of(labels: LimitLabels, over: NDArray) -> tuple[Conflict, ...]:
+def conflicts_of(labels: LimitLabels, over: Array) -> tuple[Conflict, ...]:
     """Violated limits, each at its worst place, the largest relative violation first."""
     size = over.max(axis=0)
     found: dict[tuple[str, str], list[int]] = {}
@@ -394,7 +394,7 @@ def conflicts_of(labels: LimitLabels, over: NDArray) -> tuple[Conflict, ...]:
     return tuple(sorted(result, key=lambda conflict: -conflict.relative))
 
 
-def warnings_of(nlp: NLP | LinkedProgram, y: NDArray, labels: LimitLabels) -> list[str]:
+def warnings_of(nlp: NLP | LinkedProgram, y: Array, labels: LimitLabels) -> list[str]:
     """Bad scaling of rows and unknowns, and equalities that follow from each other, at y."""
     found = []
     values = np.abs(nlp.jacobian(y))

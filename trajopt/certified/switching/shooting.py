@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.base.errors import ProblemError
 from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.certificates.switching_structure import Saturation, Structure
@@ -117,7 +118,7 @@ class Shooting:
         self.controls = [self._control(saturated) for saturated in structure.saturated]
         self.entries = self._entries()
 
-    def solve(self, first: NDArray) -> NDArray:
+    def solve(self, first: Array) -> Array:
         """Durations at which the gap vanishes, those of the smallest sum where there are many."""
         from scipy.optimize import minimize, root
 
@@ -134,7 +135,7 @@ class Shooting:
             options={"ftol": 1e-14, "maxiter": 40},
         ).x
 
-    def gap(self, durations: NDArray) -> NDArray:
+    def gap(self, durations: Array) -> Array:
         """F(d): end state minus the wanted one, and what boundary arcs ask of the states at their entries."""
         from scipy.integrate import solve_ivp
 
@@ -153,7 +154,7 @@ class Shooting:
                 state = answer.y[:, -1]
         return np.concatenate([state - self.end, entries])
 
-    def slope(self, durations: NDArray) -> NDArray:
+    def slope(self, durations: Array) -> Array:
         """d gap / d durations by central differences."""
         columns = []
         for i, seconds in enumerate(durations):
@@ -162,7 +163,7 @@ class Shooting:
             columns.append((self.gap(durations + change) - self.gap(durations - change)) / (2.0 * step))
         return np.stack(columns, axis=1)
 
-    def _rate(self, arc: int, state: NDArray) -> NDArray:
+    def _rate(self, arc: int, state: Array) -> Array:
         q, v = state[: self.n], state[self.n :]
         torque, still = self.controls[arc]
         acceleration = self.dynamics.forward_dynamics(q, v, torque)
@@ -175,7 +176,7 @@ class Shooting:
             acceleration = acceleration - change @ np.linalg.solve(change[still], acceleration[still])
         return np.concatenate([v, acceleration])
 
-    def _control(self, saturated: Iterable[Saturation]) -> tuple[NDArray, NDArray]:
+    def _control(self, saturated: Iterable[Saturation]) -> tuple[Array, Array]:
         """Torques at their limits, zero elsewhere, and the joints with velocity or position at its limit."""
         torque, still = np.zeros(self.n), []
         for s in saturated:

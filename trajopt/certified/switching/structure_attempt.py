@@ -14,9 +14,9 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
+from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
@@ -330,7 +330,7 @@ class StructureAttempt:
         """Gain from oversteps, relative to the objective."""
         return self.gain.relative(self.motion.objective).of_oversteps
 
-    def _excess(self) -> NDArray:
+    def _excess(self) -> Array:
         """Factors by which violations exceed the tolerance, or gain more than their part, (arcs,)."""
         excess, oversteps = np.zeros(self.structure.arc_count), self.gain.oversteps
         heavy = oversteps > 0.1 * oversteps.max()
@@ -341,7 +341,7 @@ class StructureAttempt:
             excess[arc] = max(excess[arc], violation.value / self.tol)
         return excess
 
-    def _with_finer_arcs(self, excess: NDArray, reason: str) -> bool:
+    def _with_finer_arcs(self, excess: Array, reason: str) -> bool:
         """A higher degree, or arcs cut in parts, where the excess (arcs,) is above one; False at the most."""
         s = self.settings
         change = finer(self.motion.curve, self.structure.parts, s.highest_degree, excess)

@@ -43,7 +43,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array, runs
 from trajopt.base.tolerances import NOT_ZERO
@@ -92,7 +91,7 @@ def boundary_sign_check(
     trial : the solution on arcs with the multipliers of its own rows, before `read_back`
     The largest wrong sign comes first.
     """
-    found: list[tuple[BoundaryArc, NDArray]] = []
+    found: list[tuple[BoundaryArc, Array]] = []
     for index, limit in enumerate(problem.path_limits()):
         order = limit_order(problem, limit)
         if order not in (0, 1):
@@ -113,7 +112,7 @@ def boundary_sign_check(
 
 def _measure(
     trial: Solution, structure: Structure, boundary: BoundaryArc, limit: Constraint, order: int
-) -> NDArray | None:
+) -> Array | None:
     """Residuals that must fall to zero, sigma first, in objective per range of the limit; None without rows.
 
     Of a velocity nu at all Gauss points, of a position the slopes of -nu from point to point.
@@ -140,7 +139,7 @@ def _measure(
     return signed * limit_ranges(limit)[component]
 
 
-def _entry(trial: Solution, boundary: BoundaryArc, part: Part) -> NDArray:
+def _entry(trial: Solution, boundary: BoundaryArc, part: Part) -> Array:
     """The multiplier of what is held at the entry, (1,), or nothing where the motion's start gives it."""
     rows = ArcRows(boundary.saturation.limit, boundary.first, part).multipliers(trial.multipliers)
     return np.empty(0) if rows is None else rows[:1, boundary.saturation.component]
@@ -331,7 +330,7 @@ def _holds(structure: Structure, arc: int, limit: int, component: int) -> bool:
     return any((s.limit, s.component) == (limit, component) for s in structure.saturated[arc])
 
 
-def _held(motion: Solution, structure: Structure) -> Iterator[tuple[int, Saturation, NDArray]]:
+def _held(motion: Solution, structure: Structure) -> Iterator[tuple[int, Saturation, Array]]:
     """Arc, saturation and signed multipliers (Gauss points,) of all saturated torques and accelerations."""
     for index, limit in enumerate(motion.problem.path_limits()):
         if limit_order(motion.problem, limit) != 2:
@@ -342,7 +341,7 @@ def _held(motion: Solution, structure: Structure) -> Iterator[tuple[int, Saturat
                 yield number, s, s.side * multipliers[number, :, s.component]
 
 
-def _multipliers_per_range(motion: Solution, structure: Structure, limit: Constraint) -> NDArray:
+def _multipliers_per_range(motion: Solution, structure: Structure, limit: Constraint) -> Array:
     """Multipliers in objective per range of the limit, (arcs, Gauss points, width)."""
     multipliers = motion.multipliers[limit.name].reshape(structure.arc_count, -1, limit.lower.size)
     return multipliers * limit_ranges(limit)

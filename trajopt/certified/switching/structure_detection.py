@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation, Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
@@ -71,7 +72,7 @@ def largest_multiplier(solution: Solution) -> float:
     )
 
 
-def _multipliers_per_range(solution: Solution, limit: Constraint) -> NDArray | None:
+def _multipliers_per_range(solution: Solution, limit: Constraint) -> Array | None:
     """Multipliers in objective per range of the limit, (K, width); None where they are not one per node."""
     multipliers = solution.multipliers.get(limit.name)
     if multipliers is None or multipliers.shape != (solution.node_times.size, limit.lower.size):
@@ -145,7 +146,7 @@ class LimitDetection:
             ]
         return found
 
-    def _bangs(self, nodes: NDArray, signs: NDArray, boundary: list[ActiveInterval]) -> list[_Draft]:
+    def _bangs(self, nodes: Array, signs: Array, boundary: list[ActiveInterval]) -> list[_Draft]:
         """Clusters of active nodes outside of boundary arcs; signs : of their multipliers, 0 elsewhere."""
         for interval in boundary:
             signs = np.where((nodes < interval.start) | (nodes > interval.end), signs, 0)
@@ -225,7 +226,7 @@ class _Draft:
     count: int = 1
 
 
-def _clusters(times: NDArray, sides: NDArray, gap: float) -> list[_Draft]:
+def _clusters(times: Array, sides: Array, gap: float) -> list[_Draft]:
     """Neighbouring active nodes on the same side."""
     found: list[_Draft] = []
     for time, side in zip(times, sides, strict=True):
@@ -258,7 +259,7 @@ def is_regular(solution: Solution, settings: SearchSettings = DEFAULT) -> bool:
     times = np.linspace(0.0, 1.0, 7)[1:-1] * solution.duration
     leaves, n = solution.leaves(times), problem.dynamics.n
 
-    def integrand(change: NDArray) -> NDArray:
+    def integrand(change: Array) -> Array:
         values = graph.values(leaves | {"a": leaves["a"] + change})
         return np.sum([cost.weight * values[cost.term.quantity].sum(axis=1) for cost in costs], axis=0)
 

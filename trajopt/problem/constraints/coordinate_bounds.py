@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_count, check_flag, is_whole, numbers, short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesWarning, InfeasibleBoundsError, OptionError, ShapeError, warn_user
 from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import (
@@ -132,12 +133,12 @@ def _motor_torque_at(index: int, node: NodeSymbols) -> Expression:
 
 # rad: real joints that do not turn without end hardly turn further; what is beyond is said as "no limit"
 TWO_TURNS, NO_LIMIT = 4.0 * np.pi, 720.0
-Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
+Limit = tuple[terms.Quantity, Array, Array, Literal["nodes", "hull"], str]
 
 
 def boundary_values(
     dynamics: Dynamics, place: str, given: Mapping[str, Any]
-) -> Iterator[tuple[terms.Quantity, NDArray, NDArray, str]]:
+) -> Iterator[tuple[terms.Quantity, Array, Array, str]]:
     """(term, lower and upper bounds, label) of each value that is given: see `Problem.start_at`.
 
     place : "start" or "end"
@@ -210,7 +211,7 @@ def _listed(dynamics: Any, values: Any, label: str) -> Any:
     return listed
 
 
-def bounds_of_values(value: Any, name: str, coordinates: Sequence[str]) -> tuple[NDArray, NDArray]:
+def bounds_of_values(value: Any, name: str, coordinates: Sequence[str]) -> tuple[Array, Array]:
     """Lower and upper bounds (n,) that fix the given coordinates and leave those that are None free.
 
     Raises ShapeError, NotFiniteError or, where nothing is fixed, OptionError.
@@ -226,7 +227,7 @@ def bounds_of_values(value: Any, name: str, coordinates: Sequence[str]) -> tuple
 
 def locked_bounds(
     names: Sequence[str], joints: Sequence[str], at: ArrayLike
-) -> list[tuple[str, NDArray, NDArray]]:
+) -> list[tuple[str, Array, Array]]:
     """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
     if not joints:
         raise OptionError("no joint is named: use, for example, problem.lock('elbow', at=0.5)")

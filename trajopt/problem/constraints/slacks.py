@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers
+from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
 from trajopt.graph.protocols import Term
 from trajopt.problem.costs_and_constraints import (
@@ -231,6 +232,6 @@ class IntegralConstraint:
     upper: NDArray[np.float64]
     name: str
 
-    def violation(self, value: NDArray) -> NDArray[np.float64]:
+    def violation(self, value: Array) -> NDArray[np.float64]:
         """Distances (width,) by which a value lies outside, NaN where it is NaN."""
         return np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)

@@ -216,7 +216,7 @@ class Box:
         check_frame(self.frame)
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "centre", triple(self.centre, "the centre of a box"))
-        object.__setattr__(self, "rotation", tuple(map(tuple, R.tolist())))
+        object.__setattr__(self, "rotation", tuple(tuple(row) for row in R.tolist()))
 
     def face(self, side: str) -> Plane:
         """The face "+x", "-x", ... "-z" of its own axes, with its edges; OptionError for another side."""

@@ -34,8 +34,6 @@ from trajopt.terms.arithmetic import Arithmetic, total
 from trajopt.terms.term import ExpressionTerm
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from trajopt.graph.trace import NodeSymbols
 
 
@@ -169,7 +167,7 @@ class Schedule:
         )
 
 
-def narrow_at_ends(intervals: int) -> NDArray:
+def narrow_at_ends(intervals: int) -> Array:
     """Breakpoints of an arc from 0 to 1, closest to each other at its ends."""
     return 0.5 - 0.5 * np.cos(np.pi * SplineBasis.uniform(intervals).breakpoints)
 

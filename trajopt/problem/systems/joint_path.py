@@ -20,7 +20,6 @@ from math import factorial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
@@ -112,7 +111,7 @@ class PiecewisePath:
 HIGHEST_PATH_DERIVATIVE = len(SPLINE_LEAVES)
 
 InAnyArithmetic = Callable[[Any, int, Callable[[float], Any]], list[Any]]
-PathLike = NDArray | list | tuple | Callable[..., Any]
+PathLike = Array | list | tuple | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)

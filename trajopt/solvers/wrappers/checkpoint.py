@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_positive
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, SolutionFileError, warn_user
 from trajopt.base.files import ArrayFile, file_path, whole_file
 from trajopt.base.tolerances import AGREEMENT
@@ -70,9 +70,9 @@ class Checkpointed:
         if start is None and self.resume and Path(self.path).exists():
             start = WarmStart(read(self.path, nlp))
         content, latest = fingerprint(nlp, nlp.start), time.monotonic() if self.every else -np.inf
-        point: NDArray | None = None
+        point: Array | None = None
 
-        def gradient(y: NDArray) -> NDArray:
+        def gradient(y: Array) -> Array:
             nonlocal point
             point = np.array(y)  # an iterate, never a trial point of a line search
             return nlp.gradient(y)
@@ -89,7 +89,7 @@ class Checkpointed:
         self._write(content, result.y, result.iterations, last=True)
         return result
 
-    def _write(self, content: Mapping[str, NDArray], y: NDArray, iteration: int, last: bool = False) -> None:
+    def _write(self, content: Mapping[str, Array], y: Array, iteration: int, last: bool = False) -> None:
         """Write a checkpoint; one that cannot be written warns, once in a row, and the solve goes on."""
         try:
             write(self.path, content, y, iteration)
@@ -105,7 +105,7 @@ class Checkpointed:
         self.written += not last
 
 
-def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArray, iteration: int) -> None:
+def write(path: str | os.PathLike[str], content: Mapping[str, Array], y: Array, iteration: int) -> None:
     """Write a checkpoint atomically."""
     header = {"format": FORMAT, "iteration": int(iteration)}
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "y": y, **content}
@@ -113,7 +113,7 @@ def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArr
         np.savez(stream, **arrays)
 
 
-def read(path: str | os.PathLike[str], nlp: Program) -> NDArray:
+def read(path: str | os.PathLike[str], nlp: Program) -> Array:
     """The point of a checkpoint; SolutionFileError for another kind of file or another NLP's."""
     with ArrayFile(path, "checkpoint", "delete it to start afresh") as file:
         difference = _difference(file, nlp)
@@ -125,7 +125,7 @@ def read(path: str | os.PathLike[str], nlp: Program) -> NDArray:
         return file.numbers("y", (nlp.variable_count,))
 
 
-def fingerprint(nlp: Program, start: NDArray) -> dict[str, NDArray]:
+def fingerprint(nlp: Program, start: Array) -> dict[str, Array]:
     """Arrays that two NLPs must share for a point of one to be a start of the other.
 
     Bounds of unknowns and rows, and the values of objective and rows at a start: with them every limit and

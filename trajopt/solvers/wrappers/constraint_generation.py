@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import bound_violation, largest_violation, side_violations
@@ -338,7 +339,7 @@ def least_violation(
     began = time.perf_counter()
     weights = np.where(np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper), equality_weight, 1.0)
 
-    def distances(y: NDArray) -> NDArray:
+    def distances(y: Array) -> Array:
         with np.errstate(invalid="ignore"):  # an infinite row beside an infinite bound
             below, above = side_violations(nlp.rows(y), nlp.row_lower, nlp.row_upper)
         return weights * (np.maximum(above, 0.0) - np.maximum(below, 0.0))
@@ -373,7 +374,7 @@ def least_violation(
     return y
 
 
-def _step(normal: NDArray, gradient: NDArray, free: NDArray, damping: float) -> NDArray | None:
+def _step(normal: Array, gradient: Array, free: Array, damping: float) -> Array | None:
     """-(J'J + damping I)^-1 gradient over the free unknowns, else zero; None where that is singular."""
     step = np.zeros(gradient.size)
     matrix = normal[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
