@@ -26,7 +26,7 @@ def one_blas_thread(loaded: str = "numpy") -> Iterator[None]:
     loaded : a package whose BLAS may have been loaded since the last call; libraries are searched for once
         per name
     """
-    if any(os.environ.get(name) for name in SETTINGS):
+    if any(map(os.environ.get, SETTINGS)):
         yield
         return
     _LIMIT.begin(loaded)

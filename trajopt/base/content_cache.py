@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -57,7 +58,7 @@ def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T
 
     @lru_cache(maxsize=CACHE_SIZE)
     def cached(*contents: Content) -> T:
-        return read_only(computed(*[each.value for each in contents]))
+        return read_only(computed(*map(attrgetter("value"), contents)))
 
     def made(size: int, *arguments: object) -> T:
         if size <= LARGEST_CACHED:

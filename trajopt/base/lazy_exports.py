@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from trajopt.base.errors import near_matches
 
@@ -69,7 +69,7 @@ def export_lazily(package: str) -> None:
 def _homes(package: str) -> dict[str, str]:
     """Exported name -> the module from which the block for type checkers imports it."""
     spec = sys.modules[package].__spec__
-    source: str | None = spec.loader.get_source(package) if spec is not None else None  # type: ignore[union-attr]
+    source = cast("str | None", spec.loader.get_source(package)) if spec is not None else None  # type: ignore[union-attr]
     if source is None:
         raise ImportError(f"the source of {package}/__init__.py, which lists its names, is not there")
     blocks = (each for each in ast.parse(source).body if isinstance(each, ast.If))

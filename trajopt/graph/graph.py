@@ -386,12 +386,6 @@ class ChainRule:
                     found.add((first, second))
         return found
 
-    def stacked(self, u: Values) -> Array:
-        """The used quantities side by side, (K, used_count)."""
-        if not self.used:  # nothing is minimized, and every condition is linear
-            return np.zeros((len(next(iter(u.values()))), 0))
-        return np.concatenate([u[name] for name in self.used], axis=1)
-
     def jacobian(self, partials: Sequence[Pairs], nodes: int, dtype: np.dtype) -> Array:
         """D (nodes, row_count, width) from the direct partials of the blocks."""
         D = np.empty((nodes, self.row_count, self.width), dtype)

@@ -222,8 +222,8 @@ def no_term(given: object) -> OptionError:
 
 def slices_of(widths: Mapping[str, int]) -> dict[str, slice]:
     """The places of quantities that stand one after the other; widths : quantity -> number of components."""
-    ends = accumulate(widths.values())
-    return {name: slice(end - width, end) for (name, width), end in zip(widths.items(), ends, strict=True)}
+    ends = list(accumulate(widths.values(), initial=0))
+    return dict(zip(widths, map(slice, ends, ends[1:]), strict=True))
 
 
 class QuantityTable:

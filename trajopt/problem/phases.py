@@ -362,7 +362,7 @@ class _TableOfPhase(QuantityTable):
         vars(self).update(vars(table))
         self._phase = phase
 
-    def declaration(self, quantity: str) -> DeclaredQuantity:
+    def declaration(self, quantity: object) -> DeclaredQuantity:
         try:
             return super().declaration(quantity)
         except UnknownNameError as error:

@@ -253,8 +253,8 @@ def _by(refine: Any, journal: Journal, entry: Entry) -> Policy[Entry]:
         return entry  # limits are looked at even then
     try:
         if hasattr(refine, "attempts"):
-            refined: Entry = yield from refine.attempts(journal, entry)
-            return refined
+            steps: Policy[Entry] = refine.attempts(journal, entry)
+            return (yield from steps)
         return _by_others(refine, journal, entry)
     except SolvesStopped:
         return entry

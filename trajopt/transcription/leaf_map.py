@@ -211,7 +211,7 @@ class LeafMap:
         self.kept, self.nodes = kept, kept.size
         self.arc, self.span = spline_map.nodes.arc[kept], spline_map.nodes.span[kept]
         self.groups = _curve_groups(spline_map, spline, kept)
-        self.spline_width = max((group.columns.stop for group in self.groups), default=0)
+        self.spline_width = self.groups[-1].columns.stop if self.groups else 0
         widths = [spline_map.global_jacobians[leaf].shape[1] for leaf in shared]
         by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
         self.columns = slices_of(dict(zip(self.leaves, [*by_leaf, *widths], strict=True)))

@@ -50,7 +50,9 @@ class Evaluation:
     @cached_property
     def stacked(self) -> Array:
         """The used quantities side by side, node by node, flat."""
-        return self.chain.stacked(self.values).ravel()
+        if not self.chain.used:  # nothing is minimized, and every condition is linear
+            return np.zeros(0)
+        return np.concatenate([self.values[name] for name in self.chain.used], axis=1).ravel()
 
     @cached_property
     def partials(self) -> list[Pairs]:
