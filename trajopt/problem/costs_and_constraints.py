@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import LISTED
+from trajopt.base.arrays import Array
 from trajopt.graph.protocols import Term
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.node_sets import NodeSet
+from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Arc, Trajectory
 
 
@@ -178,6 +179,15 @@ class Constraint:
             return np.zeros((self.over.nodes(trajectory).size, equal.size), dtype=bool)
         limits = self.over.carries_limits(trajectory, self.continuous)
         return np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
+
+
+def limits_over_path(constraints: Iterable[Constraint], quantity: str, width: int) -> tuple[Array, Array]:
+    """The lower and upper bounds (width,) that a quantity has over all of the path."""
+    lower, upper = np.full((2, width), [[-np.inf], [np.inf]])
+    for constraint in constraints:
+        if constraint.term.quantity == quantity and constraint.over == PATH:
+            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
+    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.graph.protocols import ForwardDynamics, Values
 from trajopt.graph.quantities import TIME_LEAVES, extra_leaf
+from trajopt.problem.costs_and_constraints import limits_over_path
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.problem.systems.system import System
-from trajopt.splines.node_sets import PATH
 from trajopt.terms import term as terms
 
 
@@ -64,16 +64,7 @@ def bounds_of_inputs(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
     if isinstance(dynamics, System):
         driving = {extra_leaf(name): problem.extras[name] for name in dynamics.controls}
         return {name: (control.lower, control.upper) for name, control in driving.items()}
-    return {terms.tau.quantity: limits_over_path(problem, terms.tau.quantity, dynamics.n)}
-
-
-def limits_over_path(problem: ProblemData, quantity: str, width: int) -> tuple[Array, Array]:
-    """The lower and upper bounds (width,) that a quantity has over all of the path."""
-    lower, upper = np.full((2, width), [[-np.inf], [np.inf]])
-    for constraint in problem.constraints:
-        if constraint.term.quantity == quantity and constraint.over == PATH:
-            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
-    return lower, upper
+    return {terms.tau.quantity: limits_over_path(problem.constraints, terms.tau.quantity, dynamics.n)}
 
 
 def rates_of(problem: ProblemData) -> SystemRates | RobotRates | None:

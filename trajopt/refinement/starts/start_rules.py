@@ -20,7 +20,8 @@ import numpy as np
 from trajopt.checks.path_equations import contains_torques
 from trajopt.graph.protocols import ForwardDynamics, GravityField
 from trajopt.graph.quantities import described_joints
-from trajopt.problem.driven_states import bounds_of_inputs, limits_over_path
+from trajopt.problem.costs_and_constraints import limits_over_path
+from trajopt.problem.driven_states import bounds_of_inputs
 from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -122,7 +123,7 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
         return ONE
     if can_be_simulated(problem):
         return SIMULATED if isinstance(problem.dynamics, System) else WEAK_MOTORS
-    of_velocities = limits_over_path(problem, terms.v.quantity, problem.dynamics.n)
+    of_velocities = limits_over_path(problem.constraints, terms.v.quantity, problem.dynamics.n)
     limited = np.isfinite(of_velocities).all()  # both ways, every joint
     loose = problem.trajectory.has_free_duration and not limited
     if loose and problem.dynamics.n >= MANY_JOINTS:
@@ -180,7 +181,7 @@ def _too_weak(problem: ProblemData) -> bool:
     weightless = isinstance(robot, GravityField) and not np.any(robot.gravity)
     if weightless or robot.n >= MANY_JOINTS or not isinstance(robot, ForwardDynamics):
         return False
-    lower, upper = limits_over_path(problem, terms.tau.quantity, robot.n)
+    lower, upper = limits_over_path(problem.constraints, terms.tau.quantity, robot.n)
     if not np.isfinite([lower, upper]).all():
         return False
     graph = graph_of(problem, [terms.tau])
