@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,7 +90,7 @@ def beside_first_solve() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _second_process(names: Iterable[str]) -> Iterator[None]:
+def _second_process(names: Iterable[str]) -> Generator[None]:
     """These steps, in this order, in a process that ends, wherever it is, with the block.
 
     Where none can be begun, or Python runs inside another program, the block goes on alone.

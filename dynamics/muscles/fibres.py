@@ -234,7 +234,7 @@ class Fibres:
         normal_length : (K, m), optimal lengths, and cosine : (K, m), cos(alpha), at times (K,) s
         A cosine below 0.1 is that of a path hardly longer than its tendon, or shorter.
         """
-        lines = []
+        lines: list[str] = []
         for i, name in enumerate(self.names):
             length, along = normal_length[:, i], cosine[:, i]
             for bad, values, at, fault in (

@@ -100,7 +100,7 @@ class MusclePaths:
         q, packed = self._poses(q)[0], self._packed
         counted = np.zeros(packed.tree.link_count + 1)  # the last is the ground
         counted[[packed.tree.link_index(link) for link in links]] = 1.0
-        found = []
+        found: list[Array] = []
         for part in parts(q):
             now = packed.at(part)
             found.append(np.einsum("kmpi,kmp->kmi", packed.forces(now), counted[now.links]))

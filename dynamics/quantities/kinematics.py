@@ -114,7 +114,7 @@ def skeleton(model: KinematicTree, q: Any) -> np.ndarray:
     links without mass, are no links and are not drawn.
     """
     poses = forward_kinematics(model, q)
-    segments = []
+    segments: list[np.ndarray] = []
     for link, end in skeleton_ends(model):
         start = poses.position[..., link, :]
         stop = (

@@ -145,7 +145,8 @@ class SplineMotion(FollowedCurve, Motion):
 
     def times_of_intervals(self, count: int) -> tuple[Array, Array]:
         """`count` times in every interval of the spline, both ends among them, and the arc of each."""
-        times, arcs = [], []
+        times: list[Array] = []
+        arcs: list[Array] = []
         for arc, knots in enumerate(self.curve.knot_times_of_arcs):
             inner = np.linspace(knots[:-1], knots[1:], count, axis=1).ravel()
             times.append(np.clip(inner, 0.0, self.duration))

@@ -33,8 +33,7 @@ def inverse_kinematics(
     `ReachWarning`. Angles are the nearest to those of q
     that are the same pose, without turns in between. Nakamura and Hanafusa, 1986.
     """
-    given: object = targets
-    if not isinstance(given, Mapping) or not targets:
+    if not isinstance(targets, Mapping) or not targets:
         raise OptionError(f"the targets are {short_repr(targets)}: give a dictionary, quantity -> value")
     check_dynamics(dynamics)
     names = list(targets)

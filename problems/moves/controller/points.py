@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from problems.moves.certificate import MotionCertificate
+from problems.moves.certificate import LimitLine, MotionCertificate
 from problems.moves.controller import files
 from problems.moves.controller.segments import Segments, interpolant
 from problems.moves.controller.source import Bounds, MotionSource
@@ -73,7 +73,7 @@ class HandOver(FollowedCurve):
     @cached_property
     def certificate(self) -> MotionCertificate:
         """Position, speed, acceleration and the jerk of quintics, proved; torque, sampled."""
-        lines = []
+        lines: list[LimitLine] = []
         for name, excess in self.excess.items():
             start = self.times[:-1] if name == "torque" else self.grid[:-1]
             line = worst_line(name, self.joint_names, excess, start, proved=name != "torque")
