@@ -139,7 +139,13 @@ def test_convex_meshes_of_few_corners_are_taken_as_they_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("sides", "most"), [((0.1, 0.1, 0.6), 2.6), ((0.2, 0.25, 0.3), 3.5), ((0.1, 0.1, 0.1), 3.0)]
+    ("sides", "most"),
+    [
+        ((0.1, 0.1, 0.6), 2.6),
+        ((0.2, 0.25, 0.3), 3.5),
+        ((0.1, 0.1, 0.1), 3.0),
+        ((0.3, 0.2, 0.02), 6.5),  # four of them: parts are cut again
+    ],
 )
 def test_capsules_cover_the_hull_tightly(sides, most):
     rng = np.random.default_rng(0)
