@@ -302,7 +302,7 @@ class ContactProblem(HeldFrames):
         """Velocities that jump where an arc begins, and the curve that is 0 before it and 1 from there on."""
         for joint in self.dynamics.joint_names:
             self.continuity(joint, 0, after=arc - 1)
-        after = self.control(after_name(arc), lower=0.0, upper=1.0, degree=0)
+        after = self._control(None, after_name(arc), (0.0, 1.0), None, (0, False))
         for other in range(len(self.trajectory.arcs)):
             value = float(other >= arc)
             name = f"{after_name(arc)} in arc {other}"

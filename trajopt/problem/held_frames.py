@@ -59,7 +59,7 @@ class HeldFrames(ProblemData):
         width = len(components)
         low = np.full(width, lower)
         start = None if guess is None else np.full(width, guess)
-        push = self.control(curve, lower=low, guess=start, unit=unit, continuous=continuous)
+        push = self._control(None, curve, (low, np.inf), start, (None, continuous), unit)
         self.extras[curve] = replace(self.extras[curve], components=tuple(components), size=size)
         for arc in sorted(set(range(len(self.trajectory.arcs))) - set(arcs)):
             name = f"no {curve}, arc {arc}"

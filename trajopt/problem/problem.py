@@ -369,9 +369,17 @@ class ProblemData(ProblemParts):
         time of a continuous one. Raises UnknownNameError, or OptionError for a basis that is finer than the
         nodes resolve.
         """
-        if controls_of(self.dynamics) is None:
+        known = controls_of(self.dynamics)
+        return self._control(known, name, (lower, upper), guess, (degree, continuous), unit)
+
+    def _control(
+        self, known: Mapping[str, int] | None, name: str, bounds: tuple[ArrayLike, ArrayLike],
+        guess: ArrayLike | None, pieces: tuple[int | None, bool], unit: str = "",
+    ) -> terms.Quantity:  # fmt: skip
+        """One of the `known` controls of a system, or a further one where these are None."""
+        if known is None:
             input_checks.refuse_again(name, "extra", self.extras)
-        curve = control_of(self.dynamics, self.trajectory, name, (lower, upper), guess, (degree, continuous))
+        curve = control_of(known, self.trajectory, name, bounds, guess, pieces)
         curve = replace(curve, unit=arguments.unit(unit, f"'{name}'"))
         self.extras = with_curve(self.extras, curve)
         return terms.extra(name)

@@ -30,7 +30,7 @@ from problems.human.muscles.given_motion import (
     state_equilibrium,
     strengths,
 )
-from trajopt.base.arguments import check_choice, check_positive
+from trajopt.base.arguments import check_choice, check_known, check_positive
 
 MOTORS = 100.0  # N m or N, strength at coordinates that no muscle moves
 
@@ -42,6 +42,7 @@ def muscle_problem(
     tendon: Tendon = "rigid",
     reserves: float | Mapping[str, float] = 1.0,
     motors: float = MOTORS,
+    unpowered: tuple[str, ...] = (),
     paths: PathSurrogate | None = None,
     motion: np.ndarray | None = None,
     smoothing: float = SMOOTHING,
@@ -56,6 +57,7 @@ def muscle_problem(
     reserves : strength N m or N of a weak motor at all coordinates that muscles move, or of each by its name,
         1 where none is given; its squared moment in strengths is part of the cost
     motors : the same of coordinates that no muscle moves and `reserves` does not name
+    unpowered : coordinates without a reserve, such as those of a pelvis that nothing but the ground holds
     paths : polynomials of the model's paths; None: they are fitted to these
     motion : (K, n) poses near which they are fitted more closely
     For the others see `muscles_of_motion`. States and controls are "activation", "excitation", "reserve" and,
@@ -69,15 +71,19 @@ def muscle_problem(
     fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
     paths = muscles.paths.surrogate(motion) if paths is None else paths.only(muscles.names)
     robot = MuscledRobot(model.robot, paths, fibres, tendon)
-    m, n = fibres.count, model.robot.n
+    names = tuple(model.robot.joint_names)
+    for joint in unpowered:
+        check_known("coordinate", joint, names)
+    motor = {i: k for k, i in enumerate(i for i, joint in enumerate(names) if joint not in unpowered)}
 
-    def torques(node: Any) -> Any:
-        return node.muscle_moment + node.reserve
+    def torques(node: Any) -> list[Any]:
+        powered = {i: node.muscle_moment[i] + node.reserve[k] for i, k in motor.items()}
+        return [powered.get(i, node.muscle_moment[i]) for i in range(len(names))]
 
-    system = muscle_system(muscles, tendon, smoothing, n, dynamics=robot, torques=torques)
+    system = muscle_system(muscles, tendon, smoothing, len(motor), dynamics=robot, torques=torques)
     problem = trajopt.Problem(system, trajectory, name=name)
-    strength = _strengths(reserves, motors, robot)
-    state_effort(problem, m, strength, least)
+    strength = _strengths(reserves, motors, robot)[list(motor)]
+    state_effort(problem, fibres.count, strength, least)
     problem.subject_to(trajopt.state(ACTIVATION), least, 1.0, name="limits of activation")
     if tendon == "compliant":
         problem.subject_to(trajopt.state(TENDON_FORCE), 0.0, STRONGEST_TENDON, name="limits of tendon forces")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 
 def control_of(
-    dynamics: Any,
+    known: Mapping[str, int] | None,
     trajectory: Trajectory,
     name: str,
     bounds: tuple[ArrayLike, ArrayLike],
     guess: ArrayLike | None,
     pieces: tuple[int | None, bool],
 ) -> AdditionalCurve:
-    """The control of a call of `Problem.control`; see there, also for errors."""
-    known = controls_of(dynamics)
+    """The control of a call of `Problem.control`; see there, also for errors.
+
+    known : controls of the system and their widths, of which it is one; None for one that is added
+    """
     if known is not None:
         index_of(name, list(known), "control of the system")
     degree, continuous = pieces
@@ -116,6 +118,7 @@ def default_curves(dynamics: Dynamics, trajectory: Trajectory) -> dict[str, Addi
     found: dict[str, AdditionalCurve] = {}
     if isinstance(dynamics, AugmentedDynamics) and trajectory.scheme is not None:
         found |= {name: dynamics.curve_of_state(name, trajectory.scheme.order) for name in dynamics.states}
-    for name in controls_of(dynamics) or ():
-        found[name] = control_of(dynamics, trajectory, name, (-np.inf, np.inf), None, (None, False))
+    known = controls_of(dynamics)
+    for name in known or ():
+        found[name] = control_of(known, trajectory, name, (-np.inf, np.inf), None, (None, False))
     return found

@@ -220,3 +220,22 @@ def test_meshes_controls_and_values_that_do_not_fit_are_refused():
         least_heat().control("voltage", [-1.0, -1.0], 1.0)
     with pytest.raises(ShapeError, match=r"1 components \(current\)"):
         least_heat().start_at(x=[1.0, 2.0])
+
+
+def test_a_robot_with_further_states_stands_on_the_ground():
+    """A mass on a vertical slide without a motor: the ground carries it."""
+    slide = dynamics.Joint("height", "prismatic", np.array([0.0, 0.0, 1.0]))
+    mass = dynamics.RigidBodyModel(
+        [dynamics.Body("mass", slide, None, mass=2.0, inertia=np.eye(3))], gravity=(0.0, 0.0, -9.81),
+        frames=[dynamics.Frame("foot", "mass")],
+    )  # fmt: skip
+    warm = trajopt.system(("heat",), ("power",), lambda node: node.power, dynamics=mass)
+    problem = trajopt.Problem(warm, trajopt.Trajectory.collocation(intervals=2, order=2, duration=1.0))
+    contact = problem.contact("foot", [0], held="z")
+    problem.passive("height")
+    problem.control("power", 0.0, 1.0)
+    problem.minimize(trajopt.state("heat") ** 2)
+    with pytest.raises(UnknownNameError, match="no control of the system is called 'powr'"):
+        problem.control("powr", 0.0, 1.0)
+    solution = trajopt.solve(problem, refine=None, starts=1)
+    assert solution.value(contact.force, 0.5)[2] == pytest.approx(2.0 * 9.81, rel=1e-6)

@@ -1,0 +1,141 @@
+"""A person rises from a squat to standing with the least squared excitations of the legs' muscles.
+
+    minimize    integral of  sum e^2 + sum (reserve / strength)^2
+    subject to  both feet stand: heel and toe do not move, push upwards, inside the friction cone
+                from a squat, at rest, to standing, at rest;  the muscles of `muscle_problem` drive all joints
+
+After the squat to stand of Dembia, Bianco, Falisse, Hicks and Delp (PLOS Computational Biology 16(12), 2020).
+There a foot is welded to the ground; here the ground can only push. Models are sagittal, with hips, knees and
+ankles of both sides, such as OpenSim's gait10dof18musc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import dynamics
+import trajopt
+from dynamics.couplings.coupled_tree import CoupledTree
+from problems.human.gait.gait_solver import NEAR
+from problems.human.muscles.driven import muscle_problem
+from trajopt.base.arguments import list_names
+from trajopt.base.errors import ProblemError
+
+LEG = ("hip_flexion", "knee_angle", "ankle_angle")
+PELVIS = ("pelvis_tx", "pelvis_ty", "pelvis_tilt")
+SQUAT = (1.4, -1.5, 0.55)  # rad, hip, knee and ankle
+#: with knees a little bent: where they are straight, feet that stand do not say which way they bend
+STANDING = (0.1, -0.2, 0.1)
+HOLDING = 1000.0  # N m, strength of motors at joints that are locked, which cost next to nothing
+STRONG, COARSE = 100.0, 8  # N m and intervals, of the first search
+ORDER, POSES = 3, 21
+ROUGH, TOLERANCE = 1e-3, 1e-6
+
+
+def squat_to_stand(
+    model: dynamics.OsimModel,
+    *,
+    intervals: int = 25,
+    duration: float = 1.0,
+    squat: tuple[float, float, float] = SQUAT,
+    reserves: float = 1.0,
+    friction: float = 1.0,
+) -> trajopt.Problem:
+    """The problem of rising, with rigid tendons.
+
+    model : from `dynamics.load_osim(path, muscles=True)`;  squat : rad, angles of hip, knee and ankle
+    reserves : N m, strength of motors beside the muscles of the legs;  friction : of both feet
+    All other coordinates stay at their default values. Raises ProblemError for a model without muscles, or
+    that lacks a coordinate or a frame of the feet.
+    """
+    model = with_feet(model)
+    names = tuple(model.robot.joint_names)
+    legs = [f"{joint}_{side}" for side in "rl" for joint in LEG]
+    held = [name for name in names if name not in (*PELVIS, *legs)]
+    shares = np.linspace(1.0, 0.0, POSES)[:, None]
+    poses = np.stack([pose(model, angles) for angles in shares * squat + (1.0 - shares) * STANDING])
+    problem = muscle_problem(
+        model, trajopt.Trajectory.collocation(intervals=intervals, order=ORDER, duration=duration),
+        reserves={**dict.fromkeys(legs, reserves), **dict.fromkeys(held, HOLDING)}, unpowered=PELVIS,
+        motion=poses, name="squat to stand",
+    )  # fmt: skip
+    ground = trajopt.Ground(up="y")
+    for side in "rl":
+        problem.contact(f"heel_{side}", [0], friction, ground=ground, held="xy")
+        problem.contact(f"toe_{side}", [0], friction, ground=ground, held="y")
+    if held:
+        problem.lock(*held, at=[poses[0, names.index(name)] for name in held])
+    problem.start_at(q=poses[0], v=np.zeros(len(names)))
+    # feet that stand leave three coordinates free: those of one leg say all
+    own = np.isin(names, legs[: len(LEG)])
+    for term, end, name in ((trajopt.q, poses[-1], "standing"), (trajopt.v, 0.0 * poses[-1], "at rest")):
+        bounds = (np.where(own, end, free) for free in (-np.inf, np.inf))
+        problem.subject_to(term, *bounds, over="end", name=name)
+    knees = np.isin(names, legs[1 :: len(LEG)])
+    problem.subject_to(trajopt.q, upper=np.where(knees, STANDING[1], np.inf), name="knees stay bent")
+    problem.guess(q=poses)
+    return problem
+
+
+def solve_squat(
+    model: dynamics.OsimModel, *, intervals: int = 25, reserves: float = 1.0, **options: Any
+) -> trajopt.Solution:
+    """The optimum of `squat_to_stand`, whose options these are.
+
+    Weak reserves leave no way from a motion by hand: the first search has strong ones, the second those that
+    are asked for, both on a coarse mesh, from which the last one starts.
+    """
+    start = None
+    for strength, count in ((max(STRONG, reserves), COARSE), (reserves, COARSE)):
+        problem = squat_to_stand(model, intervals=count, reserves=strength, **options)
+        start = _solved(problem, start, ROUGH)
+    return _solved(squat_to_stand(model, intervals=intervals, reserves=reserves, **options), start, TOLERANCE)
+
+
+def _solved(problem: trajopt.Problem, start: trajopt.Solution | None, tolerance: float) -> trajopt.Solution:
+    if start is not None:
+        problem.guess(start)
+    solver = trajopt.Ipopt(tol=tolerance, options={} if start is None else NEAR)
+    return trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False)
+
+
+def with_feet(model: dynamics.OsimModel) -> dynamics.OsimModel:
+    """The model with frames heel_r, toe_r, heel_l, toe_l on the soles: below the toes' joint and behind."""
+    robot = model.robot
+    tree = robot.tree if isinstance(robot, CoupledTree) else robot
+    frames = {frame.name: frame for frame in tree.frames}
+    names = [f"{frame}_{side}" for side in "rl" for frame in ("calcn", "toes")]
+    missing = [name for name in names if name not in frames]
+    missing += [
+        name
+        for name in (*PELVIS, *(f"{x}_{side}" for side in "rl" for x in LEG))
+        if name not in robot.joint_names
+    ]
+    if missing:
+        raise ProblemError(
+            f"the model lacks {list_names(missing)}: give a sagittal one, such as gait10dof18musc.osim"
+        )
+    added = []
+    for side in "rl":
+        heel, toes = frames[f"calcn_{side}"], frames[f"toes_{side}"]
+        level = np.array([toes.position[0], heel.position[1], toes.position[2]])
+        added.append(replace(heel, name=f"heel_{side}"))
+        added.append(replace(toes, name=f"toe_{side}", position=level))
+    changed = replace(tree, frames=(*tree.frames, *added))
+    return replace(model, robot=replace(robot, tree=changed) if isinstance(robot, CoupledTree) else changed)
+
+
+def pose(model: dynamics.OsimModel, angles: np.ndarray) -> np.ndarray:
+    """(n,) of both legs at the angles of hip, knee and ankle, the right heel at the origin, feet level."""
+    names = list(model.robot.joint_names)
+    q = np.array(model.default_pose, dtype=float)
+    for side in "rl":
+        q[[names.index(f"{joint}_{side}") for joint in LEG]] = angles
+    x, y, tilt = (names.index(name) for name in PELVIS)
+    q[tilt] = -np.sum(angles)
+    heel = model.robot.forward_kinematics(q, ["heel_r"]).position[0]
+    q[[x, y]] -= heel[:2]
+    return q
