@@ -5,7 +5,8 @@
                 a' = activation dynamics of e and a,   a(0) = e(0),   low <= e, a <= 1
 
 d is 2 degrees or 0.02 m, n the number of coordinates that were measured. Forces act where they were measured
-on the ground, whatever the motion becomes; those in axes of a body as the measured motion turns these. The search begins at the muscles of the motion as it was measured.
+on the ground, whatever the motion becomes; those in axes of a body as the measured motion turns these.
+The search begins at the muscles of the motion as it was measured.
 """
 
 from __future__ import annotations
