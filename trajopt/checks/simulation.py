@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 GAP_PART = 1e-2  # of a gap: a change that is smaller does not matter either
 MOST_STEPS = 64  # per span
 MOST_ROUNDS = 6  # of Newton's method on the errors at all knots
-ROUGH = 1e-4  # of the states' size: steps that change them less are fine enough for their slopes
+ROUGH = 1e-2  # of the states' size: steps that change them less are fine enough for their slopes
 CONTRACTED = 0.1  # of the change of a round before: one that is larger asks for new slopes
 SETTLED = 1e-3  # of the largest gap: its change in a round that is the last
 DIFFERENCE = 1e-7  # of a state, or of one: the step of its slopes
