@@ -196,8 +196,8 @@ class InteriorPointRun:
             pass  # the monitor knows why
         if optimum is not None:
             return monitor.result(Status.CONVERGED, optimum, number, "")
-        if self.restoration is not None and self.restoration.is_infeasible:
-            return monitor.result(Status.INFEASIBLE, None, number, self.restoration.conflict(at))
+        if self.restoration is not None and self.restoration.conflict:
+            return monitor.result(Status.INFEASIBLE, None, number, self.restoration.conflict)
         status = Status.ITERATION_LIMIT if number == most else Status.STEP_TOO_SMALL
         return monitor.result(status, None, number, "")
 

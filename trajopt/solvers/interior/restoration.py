@@ -42,7 +42,7 @@ class Restoration:
     """The steps from one iterate of a solve.
 
     barrier : mu
-    is_infeasible : whether the violation is least and not zero
+    conflict : what limits are in conflict, where the violation is least and not zero; else ""
     length : largest change of an unknown in the last step
     """
 
@@ -53,7 +53,7 @@ class Restoration:
         self.is_soft[program.rows.size : program.slack_count] = False  # slacks of unknowns are the unknowns
         self.least = 0.1 * tol
         self.barrier = max(SMALL * max(barrier, largest(at.point.apart)), self.least)
-        self.is_infeasible, self.length = False, np.nan
+        self.conflict, self.length = "", np.nan
         self._is_settled = False  # the last step decreased the sum by what rounding leaves
 
     def begun(self, at: Iterate) -> Iterate:
@@ -69,7 +69,8 @@ class Restoration:
     def step(self, at: Iterate) -> Iterate | None:
         """The next iterate; None where the least violation is reached, or no step is found."""
         if not self._lowered(at):
-            self.is_infeasible = at.point.violation > SOLVED * self.tol and self._error(at) <= FEASIBILITY
+            if at.point.violation > SOLVED * self.tol and self._error(at) <= FEASIBILITY:
+                self.conflict = self._named_conflict(at)
             return None
         (p, n), y, barrier = self._parts(at.point), at.multipliers.y, self.barrier
         of_rows = np.where(self.is_soft, 1.0 - barrier / p, 0.0)
@@ -98,7 +99,7 @@ class Restoration:
             length *= 0.5
         return None
 
-    def conflict(self, at: Iterate) -> str:
+    def _named_conflict(self, at: Iterate) -> str:
         """Constraints, rows or unknowns whose limits hold each other off: those with large multipliers."""
         program, y = self.program, np.abs(at.multipliers.y)
         labels = getattr(program.nlp, "row_labels", None)
