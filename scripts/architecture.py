@@ -2,8 +2,8 @@
 
     python scripts/architecture.py  prints counts: files per folder, lengths, arrows, circles
 
-Every import counts, those for types and those inside functions too, but for `DOORS`. The tree is held against
-both tables by tests/project_tests/test_architecture.py; `architecture_picture.py` draws it.
+Every import counts, those for types and those inside functions too, but for `DOORS` and `NAMED`. The tree is
+held against these tables by tests/project_tests/test_architecture.py; `architecture_picture.py` draws it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("dynamics", "trajopt", "problems")
+Place = Literal["top", "types", "function"]  # of an import in its file
 
 #: Room -> rooms of the same package that it may import; what those may import is allowed too.
 MAY_IMPORT: dict[str, str] = {
@@ -73,7 +75,11 @@ MAY_IMPORT: dict[str, str] = {
 DOORS: dict[str, str] = {
     "trajopt.solution.solution": "archive certificates checks display parametric refinement verification",
     "trajopt.solution.phases_solution": "archive certificates verification",
+    "trajopt.problem.problem": "display",
 }
+
+#: Modules whose class the files of their own room, from which it is made, name for types alone.
+NAMED = ("trajopt.problem.problem", "trajopt.solution.solution")
 
 
 def modules() -> dict[str, Path]:
@@ -93,66 +99,75 @@ def parsed(path: Path) -> ast.Module:
 
 
 TEXTS = re.compile(r'"""(?s:.*?)"""')  # of several lines: no line in them is code
-IMPORTS = re.compile(r"^[ \t]*((?:from [\w.]+ import (?:\([^)]*\)|[^\n(]+))|import [^\n]+)", re.MULTILINE)
+IMPORTS = re.compile(r"^([ \t]*)((?:from [\w.]+ import (?:\([^)]*\)|[^\n(]+))|import [^\n]+)", re.MULTILINE)
+TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:(?:[ \t].*)?\n)*", re.MULTILINE)
 
 
 @functools.cache
-def import_statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Import statements of a file, at its top or inside functions; relative imports left out.
+def import_statements(path: Path) -> Mapping[ast.Import | ast.ImportFrom, Place]:
+    """Import statements of a file and their places; relative imports left out.
 
     Their lines alone are parsed, a tenth of the time of the whole file; a test compares both.
     """
-    lines = IMPORTS.findall(TEXTS.sub('""', path.read_text(encoding="utf-8")))
-    found = ast.parse("\n".join(lines)).body
-    return tuple(
-        node
-        for node in found
-        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level)
-    )
+    text = TEXTS.sub('""', path.read_text(encoding="utf-8"))
+    blocks = [block.span() for block in TYPES.finditer(text)]
+    lines = list(IMPORTS.finditer(text))
+    statements: dict[ast.Import | ast.ImportFrom, Place] = {}
+    for node, line in zip(ast.parse("\n".join(line[2] for line in lines)).body, lines, strict=True):
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level):
+            for_types = any(start < line.start() < end for start, end in blocks)
+            statements[node] = "types" if for_types else "function" if line[1] else "top"
+    return statements
 
 
-def imports_of(path: Path, known: Mapping[str, Path], top_alone: bool = False) -> Iterator[str]:
-    """Our own modules that a file imports, wherever in the file, or at its top alone."""
-    for node in import_statements(path):
-        if top_alone and node not in parsed(path).body:
-            continue
+def imports_of(path: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, Place]]:
+    """Our own modules that a file imports, with the place of each import."""
+    for node, place in import_statements(path).items():
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
+            yield from ((alias.name, place) for alias in node.names if alias.name in known)
             continue
         for alias in node.names:
             inner = f"{node.module}.{alias.name}"
             if inner in known:
-                yield inner
+                yield inner, place
             elif node.module and node.module in known:
-                yield node.module
+                yield node.module, place
 
 
 @functools.cache
-def all_edges(top_alone: bool = False) -> frozenset[tuple[str, str]]:
-    """All pairs (module, module that it imports), faces of packages left out: editors need their imports."""
+def places() -> Mapping[tuple[str, str], set[Place]]:
+    """All pairs (module, module that it imports), with the places where it does.
+
+    Faces of packages are left out: editors need their imports.
+    """
     known = modules()
-    return frozenset(
+    pairs: dict[tuple[str, str], set[Place]] = defaultdict(set)
+    for name, path in known.items():
+        if path.name != "__init__.py":
+            for target, place in imports_of(path, known):
+                if target != name:
+                    pairs[name, target].add(place)
+    return pairs
+
+
+def doors() -> set[tuple[str, str]]:
+    """The pairs that `DOORS` allows."""
+    return {
         (name, target)
-        for name, path in known.items()
-        if path.name != "__init__.py"
-        for target in imports_of(path, known, top_alone)
-        if target != name
-    )
+        for (name, target), where in places().items()
+        if "top" not in where and room_of(target).rpartition(".")[2] in DOORS.get(name, "").split()
+    }
 
 
 @functools.cache
-def doors() -> frozenset[tuple[str, str]]:
-    """The pairs of `all_edges` that `DOORS` allows."""
-    return frozenset(
-        (name, target)
-        for name, target in all_edges() - all_edges(top_alone=True)
-        if room_of(target).rpartition(".")[2] in DOORS.get(name, "").split()
-    )
-
-
 def edges() -> frozenset[tuple[str, str]]:
-    """The pairs of `all_edges` but for `doors`."""
-    return all_edges() - doors()
+    """All pairs (module, module that it imports) but for those that `DOORS` and `NAMED` allow."""
+    named = {
+        (name, target)
+        for (name, target), where in places().items()
+        if where == {"types"} and target in NAMED and room_of(name) == room_of(target)
+    }
+    return frozenset(places().keys() - doors() - named)
 
 
 def room_of(module: str) -> str:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from scripts.architecture import ROOT, all_edges, imports_of, modules, parsed
+from scripts.architecture import ROOT, imports_of, modules, parsed, places
 
 MUTATED = ("dynamics", "trajopt.transcription", "trajopt.checks")
 LONGEST = 1800.0  # seconds of the tests of one fault: something hangs
@@ -77,7 +77,9 @@ def imports_of_tests() -> dict[Path, set[str | None]]:
     imported: dict[Path, set[str | None]] = {}
     for path in (ROOT / "tests").rglob("test_*.py"):
         named = re.findall(r"\b(?:dynamics|trajopt)\.\w+", path.read_text(encoding="utf-8"))
-        imported[path] = {homes.get(name) for name in named} | set(imports_of(path, known))
+        imported[path] = {homes.get(name) for name in named} | {
+            target for target, _ in imports_of(path, known)
+        }
     return imported
 
 
@@ -90,7 +92,7 @@ def tests_of(module: str) -> list[str]:
         found = [path.relative_to(ROOT).as_posix() for path in imported if imported[path] & importers]
         if found:
             return sorted(found, key=lambda name: (f"tests/{folder}" not in name, name))
-        importers = {name for name, target in all_edges() if target in importers} - reached
+        importers = {name for name, target in places() if target in importers} - reached
         reached = reached | importers
     return []
 

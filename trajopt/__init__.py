@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from trajopt.api.compiled_program import CompiledProgram as CompiledProgram
     from trajopt.api.compiled_program import compile as compile
     from trajopt.api.inverse_kinematics import inverse_kinematics as inverse_kinematics
-    from trajopt.api.problem import Problem as Problem
     from trajopt.api.solve import solve as solve
     from trajopt.base.errors import TrajoptError as TrajoptError
     from trajopt.certified.certified import Certified as Certified
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from trajopt.problem.contacts.ground import Plane as Plane
     from trajopt.problem.contacts.schedule import Schedule as Schedule
     from trajopt.problem.phases import Phases as Phases
+    from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes

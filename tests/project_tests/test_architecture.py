@@ -130,6 +130,8 @@ def test_imports_and_definitions_found_by_lines_are_those_of_the_syntax_tree():
         ]
         quick = architecture.import_statements(path)
         assert sorted(map(ast.unparse, quick)) == sorted(map(ast.unparse, statements)), path
+        top = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert sorted(ast.unparse(node) for node, place in quick.items() if place == "top") == sorted(top)
         defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
         public = [name for name in defined if not name.startswith("_")]
         assert code_counts.public_definitions(path) == public, path

@@ -25,7 +25,7 @@ from trajopt.base.errors import EvaluationError, OptionError, ShapeError
 from trajopt.parametric.inputs import Input, LimitInput
 from trajopt.parametric.sensitivity import derivative_of_unknowns
 from trajopt.problem.phases import Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
 from trajopt.splines.curve import Curve
 
@@ -179,9 +179,9 @@ class Layer:
         return self._problem.spline_leaves
 
     @property
-    def _problem(self) -> ProblemData:
+    def _problem(self) -> Problem:
         problem = self.compiled.problem
-        assert isinstance(problem, ProblemData)  # `layer` refuses phases
+        assert isinstance(problem, Problem)  # `layer` refuses phases
         return problem
 
     def _solved(self, given: Mapping[str, ArrayLike]) -> tuple[Solution, list[Input]]:
@@ -297,7 +297,7 @@ def layer(
     return made
 
 
-def _has_numbers(each: Input, problem: ProblemData) -> bool:
+def _has_numbers(each: Input, problem: Problem) -> bool:
     """True for an input that is not data and that this compilation may change."""
     if isinstance(each, LimitInput) and each.unchanging.any():
         return False

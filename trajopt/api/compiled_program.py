@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.api.problem import Problem
 from trajopt.api.solve import Progress
 from trajopt.base.arguments import check_count, check_instance, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
@@ -21,6 +20,7 @@ from trajopt.parametric.replanning import TOLERANCE, WORST, Step, first_step, ne
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.measured_start import MeasuredStart, with_measured_start
 from trajopt.problem.phases import Asked, Phases, checked_asked
+from trajopt.problem.problem import Problem
 from trajopt.solution.answers import answer_at
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import RunRecord

@@ -10,13 +10,13 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.api.problem import Problem
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
 from trajopt.checks.constraint_checks import outside_tables
 from trajopt.problem.measured_start import with_measured_start
 from trajopt.problem.phases import Phases
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
 from trajopt.refinement.mesh_levels import levels, other_solvers
 from trajopt.refinement.refined import refinements

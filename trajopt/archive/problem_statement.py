@@ -35,7 +35,7 @@ from trajopt.problem.costs_and_constraints import (
     PiecewisePolynomial,
     Relaxation,
 )
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import (
@@ -85,7 +85,7 @@ class NoData(Exception):
     """A value has no form in a file; the message says what it is."""
 
 
-def statement_of(problem: ProblemData) -> dict[str, Any] | None:
+def statement_of(problem: Problem) -> dict[str, Any] | None:
     """The problem as values of JSON; None where the robot or system, a load or an unknown is no data."""
     writer = _Writer(problem)
     try:
@@ -160,7 +160,7 @@ class _refused:
 class _Writer:
     """Values of a problem as values of JSON."""
 
-    def __init__(self, problem: ProblemData) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     def kept(self, where: str, values: Iterable[Any], unsaved: dict[str, str]) -> Iterator[Any]:

@@ -35,7 +35,7 @@ from trajopt.base.errors import SolutionFileError, TrajoptError
 from trajopt.base.files import ArrayFile, check_ending, file_path, whole_file
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.phases import Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.rebuilt_problem import as_solved, built, check_fits
 from trajopt.solution.records import table_of
@@ -147,7 +147,7 @@ def _statement(solution: Solution) -> Mapping[str, Any] | None:
 
 
 def load(
-    path: str | os.PathLike[str], problem: ProblemData | None = None, certified: Certified | None = None
+    path: str | os.PathLike[str], problem: Problem | None = None, certified: Certified | None = None
 ) -> Solution:
     """Read what `save` wrote; see `Solution.load`. certified : adds the certificate that the file holds."""
     problem = None if problem is None else as_solved(problem)

@@ -28,8 +28,9 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.checks.violations import limit_ranges
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
-from trajopt.problem.problem import Constraint, ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
@@ -69,13 +70,13 @@ class ArcRows:
 
 
 def arc_problem(
-    problem: ProblemData,
+    problem: Problem,
     structure: Structure,
     motion: Solution,
     degree: int,
     settings: ArcSettings | None = None,
     shortest_arc: float = SHORTEST_ARC,
-) -> ProblemData:
+) -> Problem:
     """The problem on the arcs of a structure, with a motion as its guess whose times the structure refers to.
 
     shortest_arc : lower bound of every arc's duration, as a part of the motion's
@@ -96,7 +97,7 @@ def arc_problem(
     return arcs
 
 
-def read_back(trial: Solution, problem: ProblemData, structure: Structure) -> Solution:
+def read_back(trial: Solution, problem: Problem, structure: Structure) -> Solution:
     """A solution on arcs as a solution of `problem`, with one multiplier per limit and Gauss point."""
     asked = problem.on(trial.problem.trajectory)
     multipliers = multipliers_read_back(trial.multipliers, trial.problem, asked, structure)
@@ -111,7 +112,7 @@ def read_back(trial: Solution, problem: ProblemData, structure: Structure) -> So
 
 
 def multipliers_read_back(
-    named: Mapping[str, Array], arcs: ProblemData, asked: ProblemData, structure: Structure
+    named: Mapping[str, Array], arcs: Problem, asked: Problem, structure: Structure
 ) -> dict[str, Array]:
     """Multipliers by constraint of the problem on arcs as those of the problem that was asked.
 
@@ -128,7 +129,7 @@ def multipliers_read_back(
 
 
 def _arc_trajectory(
-    problem: ProblemData, structure: Structure, shortest: float, degree: int, free: tuple[bool, ...]
+    problem: Problem, structure: Structure, shortest: float, degree: int, free: tuple[bool, ...]
 ) -> Trajectory:
     """Arcs with degree - 1 Gauss points; on arcs with free joints these are added to twice as many nodes."""
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
@@ -149,7 +150,7 @@ def is_free(structure: Structure, n: int, regular: bool) -> bool:
     return any(free_arcs(structure, n, regular))
 
 
-def _minimize_free_effort(arcs: ProblemData, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
+def _minimize_free_effort(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
     """Add a small cost that determines joints which the optimum leaves free: torques and velocities squared.
 
     Without it polynomials would use that freedom between Gauss points; with torques alone, velocities would
@@ -166,14 +167,14 @@ def _minimize_free_effort(arcs: ProblemData, motion: Solution, part: float, free
                 arcs.minimize(Squared(limit.term), weight=weight, over=window, name=FREE_JOINT_EFFORT)
 
 
-def _bound_duration(arcs: ProblemData, problem: ProblemData) -> None:
+def _bound_duration(arcs: Problem, problem: Problem) -> None:
     """Bounds of the whole duration as a constraint on the sum of the arcs' durations."""
     shortest = sum(arc.duration_bounds[0] for arc in problem.trajectory.arcs)
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
 
 
-def _equal_parts(arcs: ProblemData, structure: Structure) -> None:
+def _equal_parts(arcs: Problem, structure: Structure) -> None:
     """Parts of one arc last equally long: where it is cut does not change the motion."""
     for number, (before, after) in enumerate(pairwise(structure.saturated)):
         if before == after:
@@ -184,7 +185,7 @@ def _equal_parts(arcs: ProblemData, structure: Structure) -> None:
 
 
 def _add_limit(
-    arcs: ProblemData,
+    arcs: Problem,
     structure: Structure,
     index: int,
     limit: Constraint,
@@ -252,7 +253,7 @@ def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation
 
 
 def _handovers(
-    arcs: ProblemData, structure: Structure, motion: Solution, index: int
+    arcs: Problem, structure: Structure, motion: Solution, index: int
 ) -> Iterator[tuple[list[Saturation], ArcNodes]]:
     """Limits that take over from another one at the end of an arc, where they are at their bound already.
 
@@ -288,7 +289,7 @@ def _met_at(structure: Structure, number: int, part: str, index: int) -> set[int
     return {s.component for s in structure.saturated[other] if s.limit == index}
 
 
-def _carried(arcs: ProblemData, structure: Structure, number: int, index: int, component: int) -> bool:
+def _carried(arcs: Problem, structure: Structure, number: int, index: int, component: int) -> bool:
     """True if a saturated velocity or position is at its bound already where an arc starts."""
     if number:
         return any(s.limit == index and s.component == component for s in structure.saturated[number - 1])
@@ -298,7 +299,7 @@ def _carried(arcs: ProblemData, structure: Structure, number: int, index: int, c
     )
 
 
-def _equal(problem: ProblemData, term: Any, values: dict[int, float], over: ArcNodes, name: str) -> None:
+def _equal(problem: Problem, term: Any, values: dict[int, float], over: ArcNodes, name: str) -> None:
     """Impose term = value for some components and nothing for the others."""
     if not values:
         return

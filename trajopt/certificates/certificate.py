@@ -49,7 +49,7 @@ from trajopt.checks.violations import (
 )
 from trajopt.display.facts import small_plots
 from trajopt.problem.costs_and_constraints import Relaxation
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import Solution, mesh_of, other_nodes
@@ -241,7 +241,7 @@ class Certificate(CertificateRecord):
             return None
         return simulate(self.motion, without_residual=True)
 
-    def arc_problem(self, motion: Solution) -> ProblemData | None:
+    def arc_problem(self, motion: Solution) -> Problem | None:
         """The problem on the arcs of the structure that a motion solves; None without a structure."""
         if self.structure is None or self.settings is None:
             return None

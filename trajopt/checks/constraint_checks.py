@@ -46,7 +46,7 @@ from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.protocols import AnyArithmeticBlock, Values
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.solvers.kkt import side_violations
@@ -251,7 +251,7 @@ class ConstraintChecks:
         return np.asarray(pattern.get("jerk", none)), np.asarray(pattern.get("a", none))
 
 
-def _stated(problem: ProblemData) -> list[Constraint]:
+def _stated(problem: Problem) -> list[Constraint]:
     """The constraints of a problem, then the bounds of its additional curves and of its parameters.
 
     Rows of slacks are left out: costs are compared with the exact terms that slacks stand for.

@@ -44,7 +44,7 @@ from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.quantities import PARAMETER, TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.solvers.solver import FEASIBILITY, ROUNDING
@@ -61,17 +61,17 @@ RESOLVED = HALF_OF_DIGITS  # of a state, over a span: what rounding leaves of it
 LEAST_TRAVEL = 1e-5  # of the largest coordinate of a robot, or of one rad or m
 
 
-def path_equations(problem: ProblemData) -> list[Constraint]:
+def path_equations(problem: Problem) -> list[Constraint]:
     """The constraints that are equations, in some component, over the path, an arc or a window."""
     return [c for c in problem.constraints if c.is_path_equation]
 
 
-def torque_equations(problem: ProblemData) -> list[Constraint]:
+def torque_equations(problem: Problem) -> list[Constraint]:
     """The path equations that contain torques directly: those that torques alone can satisfy."""
     return [c for c in path_equations(problem) if contains_torques(problem, c)]
 
 
-def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
+def contains_torques(problem: Problem, constraint: Constraint) -> bool:
     """True if a constraint contains torques directly.
 
     False where there is not one torque per coordinate, as of a robot on a path.
@@ -81,7 +81,7 @@ def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
     return not set(TORQUES).isdisjoint(inputs_of(problem, constraint.term))
 
 
-def inputs_of(problem: ProblemData, term: Term) -> list[str]:
+def inputs_of(problem: Problem, term: Term) -> list[str]:
     """The quantities that a term's own blocks ask for, or the quantity that it is."""
     blocks = problem.blocks_of(term)
     if not blocks:
@@ -155,13 +155,13 @@ def _summed(D: Array, sizes: Mapping[str, Array]) -> Array:
     return summed
 
 
-def _guessed_sizes(problem: ProblemData) -> dict[str, Array]:
+def _guessed_sizes(problem: Problem) -> dict[str, Array]:
     """The size of every parameter's guess up to one unit, one where that is zero, (width,), by its leaf."""
     guesses = {PARAMETER + name: np.abs(each.guess) for name, each in problem.parameters.items()}
     return {leaf: np.minimum(np.where(guess > 0.0, guess, 1.0), 1.0) for leaf, guess in guesses.items()}
 
 
-def _bounds_of_curves(problem: ProblemData) -> dict[str, Array]:
+def _bounds_of_curves(problem: Problem) -> dict[str, Array]:
     """The largest finite bound of every curve beside the joints', (width,), by its leaf."""
     sides = {extra_leaf(name): np.abs([e.lower, e.upper]) for name, e in problem.extras.items()}
     return {leaf: np.where(np.isfinite(each), each, 0.0).max(axis=0) for leaf, each in sides.items()}

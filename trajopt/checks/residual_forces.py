@@ -50,7 +50,7 @@ from trajopt.checks.peaks_between_nodes import dense_samples
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import ROUNDING
@@ -107,7 +107,7 @@ def torque_residual(solution: Solution, equations: Sequence[Constraint], times: 
     return (np.linalg.pinv(C, rcond=REPEATED) @ r[:, :, None])[:, :, 0]
 
 
-def _by_torque(problem: ProblemData, term: Term, u: dict[str, Array]) -> tuple[Array, Array]:
+def _by_torque(problem: Problem, term: Term, u: dict[str, Array]) -> tuple[Array, Array]:
     """Value (K, width) and derivative by the torques (K, width, n) of a term, all else held fixed."""
     inputs = inputs_of(problem, term)
     graph = Graph({name: u[name].shape[1] for name in inputs}, problem.blocks_of(term))

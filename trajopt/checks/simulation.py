@@ -30,7 +30,7 @@ from trajopt.checks.residual_forces import torque_residual
 from trajopt.graph.protocols import ForwardDynamics, LoadedForwardDynamics, Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.driven_states import SystemRates
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
@@ -298,7 +298,7 @@ def _leaves_at(solution: Solution, needed: set[str], times: Array) -> Values:
     return {name: leaves[name].reshape(*times.shape, -1) for name in sorted(needed)}
 
 
-def _has_states(problem: ProblemData) -> bool:
+def _has_states(problem: Problem) -> bool:
     """True if this is a robot with further states that can be integrated together with its joints."""
     dynamics = problem.dynamics
     if not (isinstance(dynamics, AugmentedDynamics) and isinstance(dynamics, ForwardDynamics)):

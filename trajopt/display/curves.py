@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from trajopt.base.arguments import check_known, check_positive, list_names
@@ -33,7 +32,7 @@ from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import Quantity, components_read
 
 if TYPE_CHECKING:
-    from trajopt.problem.problem import ProblemData
+    from trajopt.problem.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +40,13 @@ class Component:
     """One component of a quantity over a motion: values (K,), unit ("" where none is known) and bounds."""
 
     name: str
-    values: NDArray[np.float64]
+    values: Array
     unit: str = ""
     lower: float = -np.inf
     upper: float = np.inf
 
 
-def problem_of(solution: Solution) -> ProblemData | None:
+def problem_of(solution: Solution) -> Problem | None:
     """The problem, or None for a loaded solution that cannot build it."""
     try:
         return solution.problem
@@ -55,19 +54,19 @@ def problem_of(solution: Solution) -> ProblemData | None:
         return None
 
 
-def unknown_curves(problem: ProblemData) -> list[str]:
+def unknown_curves(problem: Problem) -> list[str]:
     """Names of the curves that the user added to a problem."""
     return [name for name in problem.extras if name not in problem.slacks]
 
 
-def driving_torque(problem: ProblemData) -> str:
+def driving_torque(problem: Problem) -> str:
     """The quantity that the robot's torque limits hold for: "motor_torque" beside springs and dampers."""
     dynamics = problem.dynamics
     robot = dynamics.robot if isinstance(dynamics, RobotOnPath) else dynamics
     return "motor_torque" if sprung_joints(robot, problem.designs) else "tau"
 
 
-def kinds_of(problem: ProblemData) -> dict[str, str]:
+def kinds_of(problem: Problem) -> dict[str, str]:
     """The quantities that describe a motion, each with what its components are, in words."""
     robot = {"q": "positions", "v": "velocities", "a": "accelerations"}
     kinds = {"q": "states"} if isinstance(problem.dynamics, System) else robot
@@ -88,14 +87,14 @@ def curves_of(solution: Solution, quantities: Iterable[str], t: Array) -> dict[s
     return {quantity: _of_quantity(problem, quantity, values[quantity]) for quantity in quantities}
 
 
-def _of_quantity(problem: ProblemData, quantity: str, values: Array) -> list[Component]:
+def _of_quantity(problem: Problem, quantity: str, values: Array) -> list[Component]:
     width = values.shape[1]
     names, units = problem.figure_labels(quantity, width), problem.quantity_units(quantity, width)
     lower, upper = bounds_of(problem, quantity, width)
     return list(map(Component, names, values.T, units, lower.tolist(), upper.tolist()))
 
 
-def bounds_of(problem: ProblemData, quantity: str, width: int) -> tuple[Array, Array]:
+def bounds_of(problem: Problem, quantity: str, width: int) -> tuple[Array, Array]:
     """The narrowest bounds (width,) that the robot and the problem have over the path."""
     lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
     limits = problem.dynamics.limits
@@ -149,15 +148,15 @@ class Samples:
     units : name -> unit; "" where none is known
     """
 
-    columns: Mapping[str, NDArray[np.float64]]
+    columns: Mapping[str, Array]
     units: Mapping[str, str]
 
     @property
-    def t(self) -> NDArray[np.float64]:
+    def t(self) -> Array:
         """Times in seconds, (K,)."""
         return self.columns["t"]
 
-    def __getitem__(self, name: str) -> NDArray[np.float64]:
+    def __getitem__(self, name: str) -> Array:
         check_known("column", name, self.columns)
         return self.columns[name]
 
@@ -283,7 +282,7 @@ def _joined(names: Sequence[str], tables: Sequence[Samples]) -> Samples:
     return Samples(joined, {column: units[column] for column in columns})
 
 
-def times_at_rate(duration: float, rate: float) -> NDArray[np.float64]:
+def times_at_rate(duration: float, rate: float) -> Array:
     """0, 1/rate, ... below the duration, and the duration itself."""
     whole = int(np.ceil(duration * rate * (1.0 - AGREEMENT)))  # the end is then a sample of the rate
     return np.append(np.arange(whole) / rate, duration)

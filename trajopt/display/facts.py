@@ -23,7 +23,7 @@ from trajopt.display.curves import curves_of, kinds_of, problem_of, unknown_curv
 from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.constraints.coordinate_bounds import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import Solution
 from trajopt.splines.node_sets import ArcNodes, Instants, MotionEnd, NodeSet, TimeWindow
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trajopt.splines.trajectory import Trajectory
 
 
-def problem_facts(problem: ProblemData) -> Facts:
+def problem_facts(problem: Problem) -> Facts:
     """Coordinates, trajectory, costs, constraints and unknowns of a problem, by name."""
     names = problem.dynamics.joint_names
     kind = "state" if isinstance(problem.dynamics, System) else "coordinate"
@@ -59,19 +59,19 @@ def problem_facts(problem: ProblemData) -> Facts:
     )
 
 
-def _recommended(problem: ProblemData) -> str:
+def _recommended(problem: Problem) -> str:
     if problem.solver is None:
         return ""
     several = f" from {problem.starts} starts" if problem.starts > 1 else ""
     return f"recommended: {type(problem.solver).__name__}{several}"
 
 
-def costs(problem: ProblemData) -> list[str]:
+def costs(problem: Problem) -> list[str]:
     """The costs as a sum would be written: "0.02 effort"."""
     return [cost.name if cost.weight == 1.0 else f"{cost.weight:g} {cost.name}" for cost in problem.costs]
 
 
-def own_parameters(problem: ProblemData) -> dict[str, Any]:
+def own_parameters(problem: Problem) -> dict[str, Any]:
     """The parameters that the user added, by their names with their widths."""
     return _with_widths(
         {name: parameter for name, parameter in problem.parameters.items() if not parameter.is_slack}
@@ -148,7 +148,7 @@ class ProblemSummary:
     hessian: int
 
     @staticmethod
-    def of(problem: ProblemData) -> ProblemSummary:
+    def of(problem: Problem) -> ProblemSummary:
         """Transcribe the problem and count; raises what `trajopt.transcribe` raises."""
         nlp = transcribe(problem)
         equal = np.asarray(nlp.row_lower == nlp.row_upper)
@@ -195,7 +195,7 @@ class ProblemSummary:
     __repr__ = __str__
 
 
-def _costs(problem: ProblemData) -> Iterator[StatedLine]:
+def _costs(problem: Problem) -> Iterator[StatedLine]:
     for cost in problem.costs:
         what = "integral" if cost.over.integrates else "value"
         what = "sum" if isinstance(cost.over, Instants) else what
@@ -203,7 +203,7 @@ def _costs(problem: ProblemData) -> Iterator[StatedLine]:
         yield StatedLine(cost.name, weight + what, _part(cost.over))
 
 
-def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
+def _constraints(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
     counts = Counter(label.constraint for label in nlp.row_labels)
     for each in problem.stated:
         rows = counts.pop(each.name, 0)  # those of one name are counted once
@@ -224,7 +224,7 @@ def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
         yield StatedLine(name, "", "", rows)
 
 
-def _unknowns(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
+def _unknowns(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
     layout = nlp.unknowns.layout
     of = list_names(problem.dynamics.joint_names)
     yield StatedLine(f"{layout.control_point_count} control points", f"of {of}", "curves")

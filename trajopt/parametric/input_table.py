@@ -24,7 +24,7 @@ from trajopt.parametric.inputs import (
     WeightInput,
 )
 from trajopt.problem.phases import TOTAL, Asked, Link, Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import Instants
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
@@ -134,7 +134,7 @@ def _phases_with(phases: Phases, own: Input) -> tuple[int, ...]:
     return tuple(given) if len(stated) == 1 else ()
 
 
-def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Input]:
+def _inputs_of(problem: Problem, kept_as_rows: Collection[int]) -> list[Input]:
     """The inputs of a problem, or of one phase."""
     found: list[Input] = []
     for number, constraint in enumerate(problem.constraints):
@@ -157,12 +157,12 @@ def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Inpu
     return found + [_weight(cost.name, number) for number, cost in enumerate(problem.costs)]
 
 
-def _is_slack(problem: ProblemData, unknown: Any) -> bool:
+def _is_slack(problem: Problem, unknown: Any) -> bool:
     """True for a curve or a parameter that stands for a term with kinks."""
     return unknown.name in problem.slacks or getattr(unknown, "is_slack", False)
 
 
-def with_values_in_the_matrix(problem: ProblemData, number: int) -> Array:
+def with_values_in_the_matrix(problem: Problem, number: int) -> Array:
     """Mask of the components that are velocities, or zero accelerations, and that free durations multiply.
 
     v T = B P has the velocity beside the duration; an acceleration is an equation where it is zero only.

@@ -21,7 +21,7 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.parametric.optimality_system import OptimalitySystem
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.problem.costs_and_constraints import Relaxation
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.solution.answers import solution_at
 from trajopt.solution.solution import Solution
@@ -62,7 +62,7 @@ class Step:
     nlp, result : the program, and the point that the steps led to
     """
 
-    problem: ProblemData
+    problem: Problem
     structure: ProgramStructure
     nlp: NLP
     result: Result
@@ -130,7 +130,7 @@ class Step:
         return np.clip(numbers(t, "the times") + self.age, 0.0, self.curve.duration)
 
 
-def split_state(problem: ProblemData, state: ArrayLike) -> dict[str, Array]:
+def split_state(problem: Problem, state: ArrayLike) -> dict[str, Array]:
     """Input -> values of a measured state: x_start of a system, q_start and v_start of a robot.
 
     Raises ShapeError for another number of components.
@@ -226,7 +226,7 @@ def _controls_of(step: Step, curve: Curve) -> Array:
     return replace(step.solution, curve=curve).tau(0.0)
 
 
-def first_step(problem: ProblemData, structure: ProgramStructure, solver: Solver, run: Run) -> Step:
+def first_step(problem: Problem, structure: ProgramStructure, solver: Solver, run: Run) -> Step:
     """The plan of a problem from its guess, solved to the end; of its last iterate where that is none."""
     nlp = cold_program(structure, values_of(structure, problem), problem)
     result = run_solver(solver, nlp, None, run)
@@ -244,7 +244,7 @@ def _reason(result: Result) -> str:
 
 
 def next_step(
-    problem: ProblemData,
+    problem: Problem,
     shifts: PlanShifts,
     before: Step,
     elapsed: float,

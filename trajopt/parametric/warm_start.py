@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.linear_equations.linear_rows import nearest_point
@@ -58,7 +58,7 @@ def _same_sizes(structure: AskedStructure, point: WarmStart, scaling: Scaling) -
     return point.has_multipliers and point.y.size == unknowns and scaling.rows.size == rows
 
 
-def _same_scale(structure: ProgramStructure, problem: ProblemData, before: ProblemData | None) -> bool:
+def _same_scale(structure: ProgramStructure, problem: Problem, before: Problem | None) -> bool:
     """True if limits and weights, by which programs are scaled, are the same as `before`."""
     if before is None or [cost.weight for cost in problem.costs] != [cost.weight for cost in before.costs]:
         return False

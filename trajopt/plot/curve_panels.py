@@ -42,7 +42,7 @@ from trajopt.splines.node_sets import Instants
 from trajopt.terms.term import components_read
 
 if TYPE_CHECKING:
-    from trajopt.problem.problem import ProblemData
+    from trajopt.problem.problem import Problem
 
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
@@ -132,9 +132,7 @@ def borders_of(solution: Solution) -> Array:
     return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
 
 
-def via_points(
-    problem: ProblemData | None, solution: Solution, quantity: str
-) -> list[tuple[float, int, float]]:
+def via_points(problem: Problem | None, solution: Solution, quantity: str) -> list[tuple[float, int, float]]:
     """Time, component and value of what a problem prescribes of a quantity within the motion, at one instant.
 
     Boundary values are not among them: they stand where the curves begin and end.

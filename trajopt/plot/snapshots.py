@@ -50,7 +50,7 @@ from trajopt.solution.solution import Answer
 from trajopt.terms.term import Capsule, Quantity, Target, scene_of
 
 if TYPE_CHECKING:
-    from trajopt.problem.problem import ProblemData
+    from trajopt.problem.problem import Problem
 
 
 FLAT = 1e-6  # of the largest extent: a motion thinner than this is planar, a rail thinner than this straight
@@ -305,7 +305,7 @@ class Hull:
 Around: TypeAlias = Capsule | Hull | Target
 
 
-def scenery(problem: ProblemData) -> list[Capsule | Target]:
+def scenery(problem: Problem) -> list[Capsule | Target]:
     """Obstacles and targets of the costs and constraints of a problem, each once.
 
     Known are those of `trajopt.library` and places that a frame is held at; terms of one's own know none,

@@ -14,7 +14,7 @@ from trajopt.base.arrays import Array
 from trajopt.graph.protocols import ForwardDynamics, Values
 from trajopt.graph.quantities import TIME_LEAVES, extra_leaf
 from trajopt.problem.costs_and_constraints import limits_over_path
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.problem.systems.system import System
@@ -27,7 +27,7 @@ class SystemRates:
     needed : leaves that it takes, the states "q" and x' = "v" among them
     """
 
-    def __init__(self, problem: ProblemData) -> None:
+    def __init__(self, problem: Problem) -> None:
         dynamics: Any = problem.dynamics
         equations = dynamics.equations[0].term
         self._graph, self._equations = graph_of(problem, [equations]), equations.quantity
@@ -47,7 +47,7 @@ class RobotRates:
     needed : leaves that it takes beside these, its torques
     """
 
-    def __init__(self, problem: ProblemData) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._dynamics: Any = problem.dynamics
         self.needed = {terms.tau.quantity}
 
@@ -58,7 +58,7 @@ class RobotRates:
         return np.concatenate([v, a], axis=-1)
 
 
-def bounds_of_inputs(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
+def bounds_of_inputs(problem: Problem) -> dict[str, tuple[Array, Array]]:
     """Leaf -> lower and upper bounds of what drives the states: of a system's controls, or of torques."""
     dynamics = problem.dynamics
     if isinstance(dynamics, System):
@@ -67,7 +67,7 @@ def bounds_of_inputs(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
     return {terms.tau.quantity: limits_over_path(problem.constraints, terms.tau.quantity, dynamics.n)}
 
 
-def rates_of(problem: ProblemData) -> SystemRates | RobotRates | None:
+def rates_of(problem: Problem) -> SystemRates | RobotRates | None:
     """The rates of a problem's states; None where other than inputs drive them: feet, loops, loads."""
     dynamics: Any = problem.dynamics
     if isinstance(dynamics, System):
@@ -96,9 +96,7 @@ class DrivenStates:
     known : the leaves of the rates beside states, inputs and times, (1, width) each
     """
 
-    def __init__(
-        self, problem: ProblemData, rates: SystemRates | RobotRates, known: Mapping[str, Array]
-    ) -> None:
+    def __init__(self, problem: Problem, rates: SystemRates | RobotRates, known: Mapping[str, Array]) -> None:
         self._rates, self._known, self._bounds = rates, known, bounds_of_inputs(problem)
         lower, upper = np.concatenate(list(self._bounds.values()), axis=1)
         self._bounded = np.isfinite(lower) & np.isfinite(upper)

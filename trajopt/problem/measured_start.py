@@ -26,8 +26,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf
-from trajopt.problem.contact_problem import ContactProblem, above, lands, stands, stays, touches
-from trajopt.problem.contacts.contact import Contact
+from trajopt.problem.contacts.contact_rows import above, lands, stands, stays, touches
 from trajopt.problem.contacts.loop_poses import NEARLY, fixed_at
 from trajopt.problem.costs_and_constraints import Constraint, Easing, Relaxation
 from trajopt.problem.driven_states import (
@@ -37,8 +36,8 @@ from trajopt.problem.driven_states import (
     bounds_of_inputs,
     rates_of,
 )
-from trajopt.problem.phases import Asked, Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.phases import Asked
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solvers.solver import DEPENDENT
 from trajopt.splines.node_sets import START
@@ -48,7 +47,7 @@ LATER = 1.25  # times the time after which inputs within their bounds lead back 
 STEPS = 4  # of an interval, in which states are simulated
 FIRST = 1e-3  # of a step, the first one, which gives their rates
 
-P = TypeVar("P", bound=ProblemData)
+P = TypeVar("P", bound=Problem)
 A = TypeVar("A", bound=Asked)
 
 
@@ -75,7 +74,7 @@ class MeasuredStart:
     rates: SystemRates | RobotRates | None = None
 
     @staticmethod
-    def of(problem: ProblemData) -> MeasuredStart | None:
+    def of(problem: Problem) -> MeasuredStart | None:
         """The rows of a problem; None where its start is not given or decides nothing."""
         given = [name for name in "qv" if fixed_at(problem, name, START)[0].all()]
         at_start = [
@@ -105,7 +104,7 @@ class MeasuredStart:
         names = {name for block in self.graph.blocks for name in block.outputs}
         return ChainRule(self.graph, names | {"q", "v"} & set(self.graph.leaves), [], list(self.graph.leaves))
 
-    def at(self, problem: ProblemData) -> StartState:
+    def at(self, problem: Problem) -> StartState:
         """Values and derivatives of the rows for the state of a problem."""
         return StartState(self, problem)
 
@@ -140,7 +139,7 @@ class MeasuredStart:
 class StartState:
     """Values and derivatives of the rows at the start of one problem."""
 
-    def __init__(self, rows: MeasuredStart, problem: ProblemData) -> None:
+    def __init__(self, rows: MeasuredStart, problem: Problem) -> None:
         self.rows, self.problem = rows, problem
         self.q, self.v = (fixed_at(problem, name, START)[1] for name in "qv")
         self.leaves = {leaf: np.zeros((1, width)) for leaf, width in rows.graph.leaves.items()}
@@ -171,7 +170,7 @@ class StartState:
         equation = row.known & (own.lower == own.upper)
         return np.where(equation, self.value(row) - np.where(equation, own.lower, 0.0), 0.0)
 
-    def change_velocity(self, problem: ProblemData, only: set[str] | None) -> list[Relaxation]:
+    def change_velocity(self, problem: Problem, only: set[str] | None) -> list[Relaxation]:
         """Give a problem the nearest velocities that meet all equations of v; returns what did not hold.
 
         only : names of the constraints that count; None: all
@@ -322,12 +321,12 @@ def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None 
     parts = [_from(part, start) for part, start in zip(asked.parts, starts, strict=True)]
     if all(one is other for one, other in zip(parts, asked.parts, strict=True)):
         return asked
-    return cast(A, asked.with_problems(tuple(parts)) if isinstance(asked, Phases) else parts[0])
+    return cast(A, asked.with_problems(tuple(parts)))
 
 
-def _start_of(problem: ProblemData) -> MeasuredStart | None:
+def _start_of(problem: Problem) -> MeasuredStart | None:
     """None where nothing gives way: the start is no measurement, and no foot stands there."""
-    contacts = _contacts(problem)
+    contacts = problem.contacts
     stands = any(0 in each.arcs for each in contacts.values())
     return MeasuredStart.of(problem) if problem.measured or stands else None
 
@@ -339,7 +338,7 @@ def _from(problem: P, start: MeasuredStart | None) -> P:
     return other if other.relaxations else problem
 
 
-def _start_row(problem: ProblemData, graph: Graph, number: int, own: Constraint, known: set[str]) -> StartRow:
+def _start_row(problem: Problem, graph: Graph, number: int, own: Constraint, known: set[str]) -> StartRow:
     width = own.lower.size
     depends, of_v = np.zeros(width, bool), np.zeros(width, bool)
     for leaf, pattern in graph.leaf_pattern(own.term.quantity).items():
@@ -351,19 +350,15 @@ def _start_row(problem: ProblemData, graph: Graph, number: int, own: Constraint,
     return StartRow(number, ~depends, of_v, own.over.nodes(problem.trajectory).size == 1)
 
 
-def _contacts(problem: ProblemData) -> dict[str, Contact]:
-    return problem.contacts if isinstance(problem, ContactProblem) else {}
-
-
-def _rows_of_contacts(problem: ProblemData) -> set[str]:
-    contacts = _contacts(problem)
+def _rows_of_contacts(problem: Problem) -> set[str]:
+    contacts = problem.contacts
     frames = [frame for frame, own in contacts.items() if 0 in own.arcs]
     return {name(frame, 0) for frame in frames for name in (touches, lands, stands)}
 
 
-def _foot_of(problem: ProblemData, constraint: str) -> str:
+def _foot_of(problem: Problem, constraint: str) -> str:
     """The foot of a row of its velocity, which is stated at the start and over the arc."""
-    contacts = _contacts(problem)
+    contacts = problem.contacts
     return next((frame for frame in contacts if constraint.startswith(f"{frame} ")), constraint)
 
 
@@ -377,16 +372,16 @@ def _is_equation(own: Constraint) -> Array:
     return own.lower == own.upper
 
 
-def _told(problem: ProblemData, own: Constraint, by: Array, change: str) -> list[Relaxation]:
+def _told(problem: Problem, own: Constraint, by: Array, change: str) -> list[Relaxation]:
     if own.hold == "implied":  # told by the row at the start
         return []
     names, units = problem.component_names(own.term.quantity, by.size), problem.term_units(own.term, by.size)
     return [Relaxation(own.name, names[i], float(by[i]), units[i], change) for i in np.flatnonzero(by)]
 
 
-def _lift_from_measured_places(problem: ProblemData) -> None:
+def _lift_from_measured_places(problem: Problem) -> None:
     """Feet that stand on where arcs meet stay at their measured height, and lift from there."""
-    contacts = _contacts(problem)
+    contacts = problem.contacts
     by_name = {each.name: number for number, each in enumerate(problem.constraints)}
     for frame, own in contacts.items():
         if 0 not in own.arcs or stays(frame, 0) not in by_name:

@@ -31,8 +31,8 @@ from trajopt.graph.trace import trace_several
 from trajopt.problem import input_checks
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.instant import Instant
-from trajopt.problem.problem import ProblemData
-from trajopt.problem.problem_parts import checked_problem
+from trajopt.problem.problem import Problem
+from trajopt.problem.problem_parts import Refinement, checked_problem
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.splines.node_sets import NodeSet
@@ -62,8 +62,8 @@ class Phases:
     of the same name are one unknown. Raises OptionError for no problem, or one that is given twice.
     """
 
-    def __init__(self, *problems: ProblemData, name: str = "phases") -> None:
-        self.problems: tuple[ProblemData, ...] = ()
+    def __init__(self, *problems: Problem, name: str = "phases") -> None:
+        self.problems: tuple[Problem, ...] = ()
         self.links: list[Link | TermLink] = []
         if not problems:
             raise OptionError("there are no phases: give problems, trajopt.Phases(stance, flight)")
@@ -77,9 +77,10 @@ class Phases:
         self.duration_weight = 0.0
         self.recipe: Recipe | None = None
         self.solver: Solver | None = None
+        self.refinement: Refinement | None = None
 
     @property
-    def parts(self) -> tuple[ProblemData, ...]:
+    def parts(self) -> tuple[Problem, ...]:
         """The problems of all phases."""
         return self.problems
 
@@ -180,7 +181,7 @@ class Phases:
         """A copy of the phases and of their problems: what is added to it leaves these as they are."""
         return self.with_problems(tuple(problem.independent_copy() for problem in self.problems))
 
-    def with_problems(self, problems: tuple[ProblemData, ...]) -> Phases:
+    def with_problems(self, problems: tuple[Problem, ...]) -> Phases:
         """The same links between other problems."""
         other = copy.copy(self)
         other.problems, other.links, other.costs = problems, self.links.copy(), self.costs.copy()
@@ -235,7 +236,7 @@ class Phases:
         return phases_facts(self).html()
 
 
-Asked = ProblemData | Phases  # what can be solved
+Asked = Problem | Phases  # what can be solved
 
 
 def checked_asked(asked: Any) -> Any:
@@ -369,7 +370,7 @@ class _TableOfPhase(QuantityTable):
             raise UnknownNameError(f"in phase '{self._phase}' {error}") from None
 
 
-def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> Function:
+def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Phases) -> Function:
     """A function of the nodes at several instants of phases, traced."""
     check_function(f"link '{name}'", function, " per instant, lambda before, after: ..., or one term")
     tables = [
@@ -389,7 +390,7 @@ def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], ph
     return Function(name, instants, tuple(tuple(columns) for columns in used), block)
 
 
-def term_link_of(term: Term, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> TermLink:
+def term_link_of(term: Term, name: str, instants: tuple[PhaseInstant, ...], phases: Phases) -> TermLink:
     """A term at two instants of phases; raises where one of these does not have it, or has another one."""
     if len(instants) != 2:
         raise OptionError(

@@ -12,44 +12,28 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import Interpolation, data_of
-from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, is_extra
 from trajopt.problem import input_checks
-from trajopt.problem.constraints.coordinate_bounds import (
-    boundary_values,
-    joint_limits,
-    locked_bounds,
-    lower_continuity,
-    of_motors,
-    passive_torques,
-    periodicity_of,
-    refuse_late_spring,
-    warn_of_degrees,
-)
+from trajopt.problem.constraints import coordinate_bounds as bounds
 from trajopt.problem.constraints.designs import design_of
+from trajopt.problem.constraints.rotation_wraps import wrap_rotation
 from trajopt.problem.constraints.slacks import Integral, integral_constraint, smooth_bounds, smooth_cost
-from trajopt.problem.costs_and_constraints import (
-    AdditionalCurve,
-    Constraint,
-    Cost,
-    Parameter,
-    with_curve,
-)
+from trajopt.problem.contacts import closure_rows, contact_rows, loop_poses
+from trajopt.problem.contacts.closure import Closure, ClosureKind
+from trajopt.problem.contacts.contact import WORLD, Contact, Surface
+from trajopt.problem.contacts.ground import FLAT, Box
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Cost, Parameter, with_curve
 from trajopt.problem.input_checks import check_dynamics, check_link
-from trajopt.problem.instant import Instant, instant_of
+from trajopt.problem.instant import Instant, instant_of, set_start_time
 from trajopt.problem.problem_parts import (
-    START_TIME,
     ProblemParts,
     Refinement,
+    all_or_nothing,
     at_breakpoints,
     check_refinement,
     default_trajectory,
     fitting_trajectory,
 )
-from trajopt.problem.systems.controls import (
-    control_of,
-    controls_of,
-    default_curves,
-)
+from trajopt.problem.systems.controls import control_of, controls_of, default_curves
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
@@ -57,9 +41,10 @@ from trajopt.splines.node_sets import PATH, Instants, Over, node_set
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
-from trajopt.terms.term import ComponentTerm, SliceTerm
 
 if TYPE_CHECKING:
+    from trajopt.base.arrays import Array
+    from trajopt.display.facts import ProblemSummary
     from trajopt.graph.protocols import Term
 
 # One for all coordinates, or one each; those of states by their names.
@@ -67,7 +52,7 @@ Values = float | ArrayLike | Sequence[float | None] | Mapping[str, Any] | None
 
 
 @dataclass(eq=False, repr=False)
-class ProblemData(ProblemParts):
+class Problem(ProblemParts):
     """An optimal control problem over all splines of a trajectory.
 
         minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at one node)
@@ -114,7 +99,7 @@ class ProblemData(ProblemParts):
         self.trajectory = where.placed_on(self.trajectory)
         for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
             smooth = smooth_cost(self, term, factor, part)
-            smooth = of_motors(self, smooth) if self.passive_joints else smooth
+            smooth = bounds.of_motors(self, smooth) if self.passive_joints else smooth
             self.costs.append(Cost(smooth, factor, part, input_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
@@ -157,21 +142,11 @@ class ProblemData(ProblemParts):
             for piece, low, high, called in list(smooth_bounds(term, lower, upper, equals, label)):
                 self.subject_to(piece, low, high, over=over, name=called, hold=hold, scale=scale)
             return
-        names = self.component_names(term.quantity, width)
-        low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
-        term, low, high = input_checks.on_whole_quantity(term, low, high, self.quantities)
-        if term.quantity == "q" or (isinstance(term, ComponentTerm | SliceTerm) and term.base == "q"):
-            components = terms.components_read(term, self.dynamics.n)[1]
-            warn_of_degrees(self.dynamics, label, np.array([low, high]), components)
-        over = node_set(over)
-        self.trajectory = over.placed_on(self.trajectory)
-        input_checks.check_whole_arc(over, low, high, self.trajectory, label)
-        input_checks.check_hold(hold, label, term.quantity in SPLINE_LEAVES and over == PATH)
-        curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
-        continuous = term.quantity == "q" or (curve is not None and curve.is_state)
-        input_checks.check_scale(scale, label, has_scale=True)
-        sizes = None if scale is None else np.full(low.size, float(scale))
-        self.constraints.append(Constraint(term, low, high, over, label, hold, continuous, sizes))
+        stated = bounds.constraint_of(
+            self, term, (lower, upper, equals), width, node_set(over), label, hold, scale
+        )
+        self.trajectory = stated.over.placed_on(self.trajectory)
+        self.constraints.append(stated)
 
     def start_at(
         self,
@@ -200,7 +175,7 @@ class ProblemData(ProblemParts):
             arguments.check_flag("measured", measured)
             self.measured = bool(measured)
         if time is not None:
-            self._start_time(time)
+            set_start_time(self, time)
         if time is None or any(given is not None for given in (q, v, a, x)):
             self._boundary("start", q=q, v=v, a=a, x=x)
 
@@ -218,8 +193,8 @@ class ProblemData(ProblemParts):
         is not in them; a robot without mass has none. Raises InfeasibleBoundsError where all limits of a kind
         are zero.
         """
-        wanted = position, velocity, torque
-        for term, lower, upper, hold, name in joint_limits(self.dynamics, self.designs, self.name, *wanted):
+        wanted = self.designs, self.name, position, velocity, torque
+        for term, lower, upper, hold, name in bounds.joint_limits(self.dynamics, *wanted):
             self.subject_to(term, lower, upper, hold=hold, name=name)
 
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
@@ -233,18 +208,18 @@ class ProblemData(ProblemParts):
         Raises UnknownNameError, and OptionError for a joint that is passive there already.
         """
         part, suffix = node_set(over), f", {where}" if where else ""
-        torques = passive_torques(self, joints, part)
+        torques = bounds.passive_torques(self, joints, part)
         for joint, torque in torques:
             self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")
             self.passive_joints[joint] = (*self.passive_joints.get(joint, ()), part)
-        self.costs = [replace(cost, term=of_motors(self, cost.term)) for cost in self.costs]
+        self.costs = [replace(cost, term=bounds.of_motors(self, cost.term)) for cost in self.costs]
 
     def lock(self, *joints: str, at: ArrayLike) -> None:
         """Hold joints at q_j(t) = at for all t, in rad or m, one number or one each, as "lock of JOINT".
 
         All their control points are eliminated. Raises UnknownNameError, ShapeError or NotFiniteError.
         """
-        for joint, low, high in locked_bounds(self.dynamics.joint_names, joints, at):
+        for joint, low, high in bounds.locked_bounds(self.dynamics.joint_names, joints, at):
             self.subject_to(terms.q, low, high, hold="hull", name=f"lock of {joint}")
 
     def subject_to_periodic(
@@ -258,8 +233,8 @@ class ProblemData(ProblemParts):
     ) -> None:
         """Add term(T)_i = signs_i * term(0)_order(i) + offset_i, a swap of left and right for instance.
 
-        q, v and additional curves are eliminated, other terms become rows and keep their order. Raises
-        OptionError where no term is given.
+        q, v and additional curves are eliminated, other terms become rows and keep their order. Joints that
+        follow from others by loops repeat with these. Raises OptionError where no term is given.
         """
         if term is None:
             raise OptionError(
@@ -269,7 +244,8 @@ class ProblemData(ProblemParts):
         width = self.width_of_term(term)
         refuse_kinks(term, "a periodicity")
         label = input_checks.label_of(name, term, " periodic")
-        self.periodicities.append(periodicity_of(term, width, signs, order, offset, label))
+        self.periodicities.append(bounds.periodicity_of(term, width, signs, order, offset, label))
+        loop_poses.keep_independent_periodicities(self)
 
     def continuity(self, coordinate: str, order: int, after: int | None = None) -> None:
         """Let a joint or a state keep only `order` continuous derivatives where arcs meet.
@@ -285,7 +261,7 @@ class ProblemData(ProblemParts):
         if isinstance(system, StateEquations) and isinstance(coordinate, str):
             components = system.components_of(coordinate)
         for component in components:
-            self.lower_continuities.append(lower_continuity(names, mesh, component, order, after))
+            self.lower_continuities.append(bounds.lower_continuity(names, mesh, component, order, after))
 
     def load(self, link: str, term: Term) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
@@ -324,7 +300,7 @@ class ProblemData(ProblemParts):
         and the robot's errors for unknown names and where it cannot exist at the guess.
         """
         design = design_of(self, name, value)
-        refuse_late_spring(self, name)
+        bounds.refuse_late_spring(self, name)
         self.designs[name] = design
 
     def extra(
@@ -423,18 +399,188 @@ class ProblemData(ProblemParts):
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""
         return instant_of(self, over)
 
-    def _start_time(self, time: object) -> None:
-        given = arguments.numbers(time, "the start time")
-        if given.ndim == 0:
-            self.start_time = float(arguments.finite_numbers(time, "the start time"))
-        elif given.shape == (2,):
-            self.start_time = None
-            self.parameter(START_TIME, *given, unit="s")
-        else:
-            given = arguments.short_repr(time)
-            raise OptionError(f"the start time is {given}: give seconds, or (earliest, latest)")
-        self.trajectory = at_breakpoints(self.trajectory, self.datasets.values(), self.start_time)
+    # -- contacts and loops -------------------------------------------------------------------------------
+
+    def contact(
+        self,
+        frame: str,
+        arcs: Sequence[int],
+        friction: float = 0.7,
+        clearance: float = 0.0,
+        *,
+        sole: ArrayLike | None = None,
+        ground: Surface | Mapping[int, Surface] = FLAT,
+        held: str | Mapping[int, str] = WORLD,
+        continuous: bool = False,
+        impact: bool = False,
+        obstacles: Sequence[Box] = (),
+    ) -> Contact:
+        """Let a frame stand on the ground in some arcs of the motion, and move above it in the others.
+
+        arcs : in which it stands, `Schedule.arcs(foot)`; empty for a foot that never does
+        friction : coefficient mu of the cone |f_t| <= mu f_n; its inner pyramid with four edges is used
+        clearance : m, height above the ground half way through every arc in the air
+        sole : (k, 3) m, points that stand, in axes of the frame, the origin where left out: one is a point
+            foot, which may turn; points on a line an edge, which may roll about it; others hold the
+            orientation of the frame, too
+        ground : one surface, or one for every arc: a `Ground`, or a `Plane`, a wall, say, or a face of a
+            `Box`; on the frame of another link it moves with that one, which feels the opposite force
+        held : axes along which a point foot does not move, for all arcs or for each in which it stands: of
+            the world, on a slope or a plane its tangents "x", "y" and its normal "z". Fewer where other
+            contacts on the same link hold it already, heel "xyz", ball "yz", or where it may slide: along
+            an axis that nothing holds there is no friction. Without the upward axis nothing else states
+            that the point is on the ground
+        continuous : whether its force is, also where arcs meet, and so zero where it touches down and lifts
+            off; `Contact.force_rate` is then a term
+        impact : whether it may land with velocity: where feet touch down, the velocities of the robot jump by
+            M (v+ - v-) = J' p, with impulses p inside the pyramid at all feet that stand then, each of which
+            needs impact=True; `Contact.impulse(arc)` is a term. Else it lands without an impact
+        obstacles : boxes of which its points stay outside where it does not stand: the steps, a chair
+
+        Where it touches down its height is zero, its velocity there, after the impact if it may have one, and
+        at the collocation points of the arc; the force of the ground is inside the pyramid for all t.
+        A foot that stands at the start is placed there alike. At the end do not fix q of all coordinates:
+        feet that stand determine some of them already. Rows of its velocity that repeat those of contacts
+        added before are not stated: `Contact.left_out` names them.
+        Returns the contact, whose `force` is a term. Raises UnknownNameError for a frame that does not exist,
+        OptionError or ShapeError for what cannot be meant.
+        """
+        others = (sole, ground, held, continuous, impact, obstacles)
+        return contact_rows.add_contact(self, frame, arcs, friction, clearance, *others)
+
+    def passive_base(self) -> None:
+        """Let no motor drive the free base: the ground and gravity alone move it.
+
+        Raises OptionError for a robot whose base is held.
+        """
+        contact_rows.free_base(self)
+
+    def standing_pose(self, q: ArrayLike, arc: int = 0) -> Array:
+        """The pose q (n,), its base raised or lowered until the feet that stand in an arc touch the ground.
+
+        For `start_at`, `end_at` and `guess`: of a pose that is stated at the end, feet are on the ground to
+        rounding or not at all, at the start within a millimetre or measured. Call it after the contacts are
+        added. Where a hand touches a wall, or what moves, raising the base is not enough: the pose is then
+        one near it at which all contacts of the arc touch.
+        Raises InfeasibleBoundsError where these feet are not equally high above their ground, with both that
+        are furthest apart, or not all can touch; OptionError where none stands or the base is held, and
+        ShapeError for q.
+        """
+        return contact_rows.standing_pose_of(self, q, arc)
+
+    def wrap_rotation(self, link: str) -> tuple[int, ...]:
+        """Let a link turn on where arcs meet: p goes on as p - 2 pi p / |p|, the same rotation; v fits.
+
+        The link is one that a rotation vector p turns, a free base say, regular below 360 degrees from its
+        centre. It is wrapped after arcs behind which the guess, which turns on without a jump, is then nearer
+        the centre, and the guess is wrapped alike. Behind them q and what is stated of it are those of the
+        wrapped p, and accelerations may jump where arcs meet. There |p| stays between 54 and 306 degrees, or
+        as near to 180 as guessed, since p is singular at 360. Returns these arcs.
+        Raises UnknownNameError, and OptionError without a guess or for one that turns too far in one arc.
+        """
+        return wrap_rotation(self, link)
+
+    def subject_to_periodic_gait(
+        self,
+        forward: float,
+        sideways: float = 0.0,
+        *,
+        mirror: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> None:
+        """Posture and velocity at the end are those of the start, `forward` and `sideways` (m) further on.
+
+        mirror : signs and order of `RigidBodyModel.mirrored`, for half a period of a symmetric gait, after
+            which left and right have changed places
+        The place of the start is free along the ground: it is held at x = y = 0. So is where the robot heads
+        without a mirror: its mean turn about the vertical is held at zero, forward is along x.
+        Velocities do not jump between one period and the next: OptionError for a contact with impact=True
+        that touches down there, and for a robot whose base is held.
+        """
+        contact_rows.make_gait_periodic(self, forward, sideways, mirror)
+
+    def subject_to_repeated_contacts(
+        self, feet: Mapping[str, str], reflection: ArrayLike = (1.0, 1.0, 1.0)
+    ) -> None:
+        """At its end a periodic motion has the contacts of its start, with feet that change places.
+
+        feet : frame -> the one whose place it takes, both ways where they swap: {"left": "right", ...}
+        reflection : signs of forces (3,), world axes, seen in the mirror
+        A foot that stands at the start where its partner does at the end does not touch down there: that
+        follows from periodicity. A continuous force at the start is the partner's at the end, reflected, and
+        zero where the partner does not stand. Periodicity of q and v is stated beside.
+        Raises UnknownNameError for a frame without a contact, OptionError for a reflection of other signs.
+        """
+        contact_rows.repeat_contacts(self, feet, reflection)
+
+    def close_loop(
+        self,
+        frame_a: str,
+        frame_b: str,
+        kind: ClosureKind = "point",
+        *,
+        axis: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        near: ArrayLike | None = None,
+        arcs: Sequence[int] | None = None,
+        tolerance: float = 1e-6,
+        name: str | None = None,
+    ) -> Closure:
+        """Hold two frames together, a loop that the tree of the robot's joints leaves open.
+
+        frame_a, frame_b : on two links; one of them may be fixed to the ground
+        kind : "point", the origins coincide, as in a ball joint; "pin", the frames turn about one axis only,
+            as in a hinge; "weld", they do not turn, as in a grasp
+        axis : (3,) of the pin, in axes of frame a
+        rotation : (3, 3), axes of frame b in those of a when the loop is closed; left out, the same axes
+        near : (n,) joint positions from which a closed pose is searched; left out, where the motion starts
+        arcs : in which it is closed, all by default
+        tolerance : m and rad, the largest gap that counts as closed, for what rounding in a robot's file
+            leaves; between nodes `verify` passes it, and `solve` halves intervals where it is exceeded
+        name : in reports, "frame_a-frame_b" by default
+
+        The velocity of the gap vanishes at all collocation points, the gap where the first arc starts. Force
+        and moment are unknown curves, and act on both links with opposite signs; in world axes they are the
+        terms `force` and `moment` of the result. Rows that repeat others, as those across the plane of a
+        planar linkage, are left out with their forces, which no motion determines: `left_out` names them.
+        Boundary values of joints that follow from others are released, with a LoopWarning that names those
+        that move; at the end a loop is closed to the order of the scheme.
+        Raises the dynamics' error for a frame that does not exist, InfeasibleBoundsError with the least gap
+        for a loop that cannot close, ProblemError for a pose at which it is singular, OptionError or
+        ShapeError for other arguments that fit no loop, with what to give.
+        """
+        frames, kinds = (frame_a, frame_b), (kind, axis, rotation)
+        return closure_rows.add_closure(self, frames, kinds, near, arcs, tolerance, name)
+
+    def closed_pose(self, q: ArrayLike, *held: str) -> Array:
+        """The closed pose (n,) of all loops nearest a given one, the named joints held.
+
+        Raises InfeasibleBoundsError, with the least gap, where there is none.
+        """
+        return closure_rows.closed_pose(self, q, *held)
 
     def _boundary(self, place: Literal["start", "end"], **given: Values) -> None:
-        for term, lower, upper, name in boundary_values(self.dynamics, place, given):
-            self.subject_to(term, lower, upper, over=place, name=name)
+        with all_or_nothing(self):
+            for term, lower, upper, name in bounds.boundary_values(self.dynamics, place, given):
+                self.subject_to(term, lower, upper, over=place, name=name)
+            loop_poses.release_ends(self)
+
+    # -- doors to rooms above ---------------------------------------------------------------------------
+
+    def summary(self) -> ProblemSummary:
+        """All costs, constraints and unknowns, and how large the program is, before it is solved; print it.
+
+        Raises ProblemError or a subclass where the problem contradicts itself.
+        """
+        from trajopt.display.facts import ProblemSummary
+
+        return ProblemSummary.of(self)
+
+    def __repr__(self) -> str:
+        from trajopt.display.facts import problem_facts
+
+        return str(problem_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.facts import problem_facts
+
+        return problem_facts(self).html()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,19 +12,21 @@ from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.graph import Graph, completed
 from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
-from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_parts import START_TIME
+
+if TYPE_CHECKING:
+    from trajopt.problem.problem import Problem
 
 LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties
 
 
-def leaf_widths(problem: ProblemData) -> dict[str, int]:
+def leaf_widths(problem: Problem) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
     leaves, table = (*problem.spline_leaves, *TIME_LEAVES), problem.quantities
     return {leaf: table(leaf) for leaf in (*leaves, *map(parameter_leaf, problem.parameters))}
 
 
-def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
+def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
     """The graph of blocks that computes all terms, their inputs from the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
@@ -50,7 +52,7 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     return Graph(leaves, blocks.values())
 
 
-def dynamics_blocks(problem: ProblemData, wanted: Iterable[str], known: Iterable[str]) -> dict[str, Block]:
+def dynamics_blocks(problem: Problem, wanted: Iterable[str], known: Iterable[str]) -> dict[str, Block]:
     """The blocks of the dynamics that compute the wanted quantities, and those that these need in turn.
 
     known : quantities that are computed otherwise
@@ -69,7 +71,7 @@ def dynamics_blocks(problem: ProblemData, wanted: Iterable[str], known: Iterable
     return blocks
 
 
-def block_of(problem: ProblemData, outputs: Iterable[str], loads: Iterable[str] = ()) -> Block:
+def block_of(problem: Problem, outputs: Iterable[str], loads: Iterable[str] = ()) -> Block:
     """The block that the dynamics makes for these outputs, under loads on these links.
 
     Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
@@ -94,7 +96,7 @@ def block_of(problem: ProblemData, outputs: Iterable[str], loads: Iterable[str] 
     return completed(block)
 
 
-def _term_blocks(problem: ProblemData, terms: Iterable[Any]) -> dict[str, Block]:
+def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
     """The terms' own blocks, each once, by their first output."""
     blocks: dict[str, Block] = {}
     for term in terms:
@@ -103,14 +105,14 @@ def _term_blocks(problem: ProblemData, terms: Iterable[Any]) -> dict[str, Block]
     return blocks
 
 
-def _time_block(problem: ProblemData) -> Block:
+def _time_block(problem: Problem) -> Block:
     """time = t + the motion's start, a number or a parameter."""
     one, start = np.ones(1), parameter_leaf(START_TIME)
     terms = {"t": one} | ({start: one} if problem.start_time is None else {})
     return WeightedSum(terms, "time", 0.0 if problem.start_time is None else problem.start_time)
 
 
-def _load_blocks(problem: ProblemData) -> dict[str, Block]:
+def _load_blocks(problem: Problem) -> dict[str, Block]:
     """The blocks of the wrenches on loaded links; GraphCycleError where one needs the torques it changes."""
     for link, term in problem.loads.items():
         own = _term_blocks(problem, [term])
@@ -123,7 +125,7 @@ def _load_blocks(problem: ProblemData) -> dict[str, Block]:
     return _renamed_terms(problem, {f"{LOAD}{link}": term for link, term in problem.loads.items()})
 
 
-def _renamed_terms(problem: ProblemData, terms: Mapping[str, Any]) -> dict[str, Block]:
+def _renamed_terms(problem: Problem, terms: Mapping[str, Any]) -> dict[str, Block]:
     """The blocks of terms by their names as inputs of the dynamics."""
     blocks = _term_blocks(problem, terms.values())
     widths = {target: problem.width_of_term(term) for target, term in terms.items()}
@@ -134,7 +136,7 @@ def _inputs(blocks: Iterable[Block]) -> set[str]:
     return {name for block in blocks for name in block.inputs}
 
 
-def refuse_idle_unknowns(problem: ProblemData, graph: Graph, used: Iterable[str]) -> None:
+def refuse_idle_unknowns(problem: Problem, graph: Graph, used: Iterable[str]) -> None:
     """ProblemError where a control or a design enters nothing that is minimized or bounded.
 
     used : the quantities that are minimized or bounded

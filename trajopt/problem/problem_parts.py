@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_instance, implements
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError, near_matches
 from trajopt.graph.data import Data
 from trajopt.graph.protocols import Block, Dynamics, NamedTerm, Term
 from trajopt.graph.quantities import (
@@ -41,6 +42,8 @@ from trajopt.problem import input_checks
 from trajopt.problem.constraints.coordinate_bounds import LowerContinuity, check_borders
 from trajopt.problem.constraints.designs import Design
 from trajopt.problem.constraints.slacks import IntegralConstraint, Slack
+from trajopt.problem.contacts.closure import Closure
+from trajopt.problem.contacts.contact import Contact
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -93,7 +96,8 @@ class ProblemParts:
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
     passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
     lower_continuities: list[LowerContinuity] = field(default_factory=list, init=False)
-    closures: dict[str, Any] = field(default_factory=dict, init=False)
+    contacts: dict[str, Contact] = field(default_factory=dict, init=False)
+    closures: dict[str, Closure] = field(default_factory=dict, init=False)
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)
@@ -148,6 +152,16 @@ class ProblemParts:
     def parts(self: P) -> tuple[P, ...]:
         """The problem itself; of `Phases` all problems."""
         return (self,)
+
+    @property
+    def phase_names(self) -> tuple[str, ...]:
+        """One empty name, as a problem is no phase; of `Phases` those of all problems."""
+        return ("",)
+
+    def with_problems(self: P, problems: tuple[P, ...]) -> P:
+        """Another problem in place of this one; of `Phases` the same links between others."""
+        (other,) = problems
+        return other
 
     @property
     def quantities(self) -> QuantityTable:
@@ -302,6 +316,25 @@ class ProblemParts:
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # Python asks for those that a copy may have
+                raise AttributeError(name)
+            hint = ": write problem.minimize(term, weight=-1.0)" if name == "maximize" else ""
+            raise AttributeError(f"a problem has no '{name}'{hint or near_matches(name, dir(self))}")
+
+
+@contextmanager
+def all_or_nothing(problem: ProblemParts) -> Iterator[None]:
+    """Leave a problem as it was where an error is raised."""
+    before = vars(problem.independent_copy())
+    try:
+        yield
+    except Exception:
+        vars(problem).update(before)
+        raise
 
 
 def power(unit: str, exponent: int) -> str:

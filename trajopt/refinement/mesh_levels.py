@@ -19,7 +19,7 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.phases import Asked, Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.journal import Attempt, Journal, Policy, iterations_on
 from trajopt.solution.records import LEVELS, OTHER_SOLVERS
 from trajopt.solution.solution import Answer
@@ -71,7 +71,12 @@ def levels(journal: Journal, coarse: bool | str) -> Policy[None]:
 
 
 def through_meshes(
-    journal: Journal, asked: Any, meshes: Sequence[Mesh], policy: str, number: int = 0, run: Run | None = None
+    journal: Journal,
+    asked: Asked,
+    meshes: Sequence[Mesh],
+    policy: str,
+    number: int = 0,
+    run: Run | None = None,
 ) -> Policy[None]:
     """A problem or phases on meshes of which the last is the own one, each from the answer before.
 
@@ -103,12 +108,12 @@ def coarse_first(problem: Asked, solver: Solver) -> bool:
     return problem.trajectory.has_free_duration and is_fine(problem)
 
 
-def is_fine(problem: ProblemData) -> bool:
+def is_fine(problem: Problem) -> bool:
     """True if an arc has more spans than are solved at once by default where durations are free."""
     return max(arc.basis.span_count for arc in problem.trajectory.arcs) > FINE
 
 
-def is_guessed(problem: ProblemData) -> bool:
+def is_guessed(problem: Problem) -> bool:
     """True if the user, who then chooses the optimum, gave a motion or durations to start from."""
     return problem.guessed_curve is not None or problem.guessed_durations is not None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.optimality import LimitLabels
+from trajopt.checks.limit_labels import LimitLabels
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import FEASIBILITY
 from trajopt.transcription.transcribe import transcribe

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trajopt.problem.constraints.rotation_wraps import turned_too_far
 from trajopt.problem.phases import Asked, Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
@@ -53,7 +53,7 @@ def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
     return linked_program(asked, check) if isinstance(asked, Phases) else transcribe(asked, check)
 
 
-def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> Solution:
+def solution_at(problem: Problem, nlp: NLP, result: Result) -> Solution:
     """The motion at a solver's result, its costs and its multipliers without scaling."""
     costs = costs_at(nlp, result.y)
     curve = nlp.unknowns.curve(result.y)
@@ -153,7 +153,7 @@ def _of_links(program: LinkedProgram, solutions: list[Solution]) -> dict[str, ND
     return found
 
 
-def outcome(problem: ProblemData, nlp: NLP, result: Result, duration: float) -> tuple[Status, str]:
+def outcome(problem: Problem, nlp: NLP, result: Result, duration: float) -> tuple[Status, str]:
     """The status of a solution and its detail: the solver's, or what the problem adds to it.
 
     duration : seconds, of the motion found
@@ -183,7 +183,7 @@ def outcome(problem: ProblemData, nlp: NLP, result: Result, duration: float) -> 
     return result.status, result.detail
 
 
-def too_little_freedom(problem: ProblemData, nlp: NLP) -> str:
+def too_little_freedom(problem: Problem, nlp: NLP) -> str:
     """The equations with the nodes that they need, the mesh, and one that has coefficients for them."""
     equations = {
         group.name: int(np.sum(group.is_equation)) for group in nlp.groups if np.any(group.is_equation)
@@ -198,7 +198,7 @@ def too_little_freedom(problem: ProblemData, nlp: NLP) -> str:
     )
 
 
-def _better_mesh(problem: ProblemData) -> str:
+def _better_mesh(problem: Problem) -> str:
     if problem.trajectory.scheme is None:
         return "take Trajectory.collocation(intervals, order=3)"
     freedom = ", ".join(

@@ -6,23 +6,26 @@ import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.measured_start import with_measured_start
 from trajopt.problem.phases import Asked
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.transcription.unknowns import continuity_name
 
 STATEMENT = "statement"  # what builds a problem from the values that a script stated
 REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
 
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
 A = TypeVar("A", bound=Asked)
 
 
-def rebuilt_problem(solution: Any) -> ProblemData:
+def rebuilt_problem(solution: Solution) -> Problem:
     """The problem of a loaded solution, built again by the library that is registered for its recipe."""
     recipe, statement = solution.recipe, solution.statement
     if statement is not None and (recipe is None or recipe.is_file):
@@ -45,7 +48,7 @@ def rebuilt_problem(solution: Any) -> ProblemData:
     return problem
 
 
-def built(recipe: Recipe) -> ProblemData:
+def built(recipe: Recipe) -> Problem:
     """The problem of a recipe, by the library registered for it; SolutionFileError where there is none."""
     for entry in entry_points(group=REBUILDERS):
         return _loaded(entry)(recipe.problem, dict(recipe.parameters))
@@ -54,7 +57,7 @@ def built(recipe: Recipe) -> ProblemData:
     )
 
 
-def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], ProblemData]:
+def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
     """The function of an entry point; ShadowedPackageError where a user's file has its package's name."""
     try:
         return entry.load()
@@ -77,14 +80,14 @@ def as_solved(asked: A) -> A:
     return asked if given_way else with_measured_start(asked)
 
 
-def check_fits(solution: Any, problem: ProblemData, source: object) -> None:
+def check_fits(solution: Solution, problem: Problem, source: object) -> None:
     """SolutionFileError that says how a problem differs from the one that was solved."""
     differences = [*_other_unknowns(solution, problem), *_other_terms(solution, problem)]
     if differences:
         raise SolutionFileError(f"{source} {'; it '.join(differences)}: pass the problem that was solved")
 
 
-def _other_unknowns(solution: Any, problem: ProblemData) -> Iterator[str]:
+def _other_unknowns(solution: Solution, problem: Problem) -> Iterator[str]:
     """Joints; curves beside theirs, by their number, each group with a common basis; and parameters."""
     joints, solved = problem.dynamics.joint_names, solution.joint_names
     apart = [extra.lower.size for extra in problem.extras.values() if extra.pieces is not None]
@@ -102,7 +105,7 @@ def _other_unknowns(solution: Any, problem: ProblemData) -> Iterator[str]:
         yield "has the parameters {} but the problem has {}".format(*(each or "none" for each in sizes_of))
 
 
-def _other_terms(solution: Any, problem: ProblemData) -> Iterator[str]:
+def _other_terms(solution: Solution, problem: Problem) -> Iterator[str]:
     """Constraints with multipliers, and costs; a problem may have constraints besides."""
     stated = [condition.name for condition in problem.stated]
     known = {

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from trajopt.base.version import __version__
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Program, Result
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Answer
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
 BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
@@ -176,7 +179,7 @@ class MeshSolve:
     same_as: int | None = None
 
     @staticmethod
-    def of(answer: Any) -> MeshSolve:
+    def of(answer: Answer) -> MeshSolve:
         """The line of an answer."""
         spans = sum(basis.span_count for part in answer.parts for basis in part.curve.bases)
         figures = float(answer.objective), int(answer.iterations), float(answer.seconds)

@@ -23,7 +23,7 @@ from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf, quantity_of
 from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Relaxation
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.rebuilt_problem import rebuilt_problem
 from trajopt.solution.records import JournalTable, RefinementRecord, SolveRecord
@@ -270,7 +270,7 @@ class Solution(Answer):
     cost_terms: Mapping[str, float]
     multipliers: Mapping[str, NDArray[np.float64]]
     node_times: NDArray[np.float64]
-    known_problem: ProblemData | None = None
+    known_problem: Problem | None = None
     certificate: Certificate | None = None
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
@@ -278,7 +278,7 @@ class Solution(Answer):
     statement: Mapping[str, Any] | None = None
 
     @property
-    def asked(self) -> ProblemData:
+    def asked(self) -> Problem:
         return self.problem
 
     @property
@@ -362,7 +362,7 @@ class Solution(Answer):
     # -- the problem --------------------------------------------------------------------------------------
 
     @cached_property
-    def problem(self) -> ProblemData:
+    def problem(self) -> Problem:
         """The problem that was solved; rebuilt from its recipe where this solution was read from a file."""
         if self.known_problem is not None:
             return self.known_problem
@@ -374,7 +374,7 @@ class Solution(Answer):
         return self.asked.relaxations
 
     @cached_property
-    def as_built(self) -> ProblemData:
+    def as_built(self) -> Problem:
         """The problem with a robot whose designed properties are numbers, those of `parameters`.
 
         The problem itself where nothing is designed, or where `unbuilt` says why there is no such robot.
@@ -450,16 +450,16 @@ class Solution(Answer):
             solution.costate("x")(t)                      # (..., width), in objective per unit of x
 
         J is the optimal cost that is left from t on, minimized: lambda(0) is its derivative by a fixed
-        initial state. From the multipliers of the equations x' = f, see `checks/optimality.py`; it
+        initial state. From the multipliers of the equations x' = f, see `checks/costates.py`; it
         may jump at breakpoints, by the error of the mesh or where a limit of the state alone is reached.
         Raises UnknownNameError, or OptionError for a dynamics without such states.
         """
-        from trajopt.checks.optimality import costate
+        from trajopt.checks.costates import costate
 
         return costate(self, state)
 
     @staticmethod
-    def load(path: str | os.PathLike[str], problem: ProblemData | None = None) -> Solution:
+    def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
         """Read a saved solution: q, v, a at once; torques need the problem, given here or rebuilt by recipe.
 
         Raises SolutionFileError for a file that is unreadable, foreign or of another problem.

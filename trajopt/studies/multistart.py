@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from trajopt.api.problem import Problem
 from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.phases import Phases
+from trajopt.problem.problem import Problem
 from trajopt.refinement.starts.guess_search import perturbed
 from trajopt.refinement.starts.several_starts import NEAR
 from trajopt.solution.journal import same_optimum

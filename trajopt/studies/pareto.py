@@ -16,8 +16,8 @@ from trajopt.studies.many.sweep import sweep
 from trajopt.studies.workers.workers import Where
 
 if TYPE_CHECKING:
-    from trajopt.api.problem import Problem
     from trajopt.graph.protocols import Term
+    from trajopt.problem.problem import Problem
     from trajopt.solvers.solver import Solver
 
 WEIGHT = "weight"

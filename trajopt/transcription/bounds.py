@@ -24,7 +24,7 @@ from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import described_joints, extra_leaf
 from trajopt.problem.contacts.loop_poses import fixed_at
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solvers.kkt import bound_violation
 from trajopt.splines.node_sets import START
 from trajopt.transcription.leaf_map import SplineMap
@@ -53,12 +53,12 @@ class VelocityHull:
     rows : (rows,) `HULL_ROW`
     """
 
-    problem: ProblemData
+    problem: Problem
     layout: Layout
     rows: Array
 
     @staticmethod
-    def of(problem: ProblemData, layout: Layout) -> VelocityHull:
+    def of(problem: Problem, layout: Layout) -> VelocityHull:
         """The rows of all finite limits on velocities that hold for all t."""
         parts = [np.empty(0, HULL_ROW)]
         for number, constraint in enumerate(problem.constraints):
@@ -67,7 +67,7 @@ class VelocityHull:
                 parts += [_of_arc(layout, arc, number, finite) for arc in range(len(layout.bases))]
         return VelocityHull(problem, layout, np.concatenate(parts))
 
-    def limits(self, problem: ProblemData) -> Array:
+    def limits(self, problem: Problem) -> Array:
         """The limit of every row, (rows,) rad/s or m/s."""
         found = np.zeros(self.rows.size)
         for number in np.unique(self.rows["constraint"]):
@@ -177,9 +177,7 @@ class LinearRows:
         """The rows of the hull as a matrix times x, for the limits of the problem that they were made of."""
         return self.hull.matrix(self.hull_limits)
 
-    def matrices(
-        self, problem: ProblemData, N: sparse.csr_array
-    ) -> tuple[sparse.csr_array, sparse.csr_array]:
+    def matrices(self, problem: Problem, N: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
         """A, and `hull_matrix`, for the limits of a problem, which stand in them beside the durations.
 
         The pattern of A is the same for all problems.
@@ -215,7 +213,7 @@ class LinearBlock:
         return tuple(self.rows.label(int(row)) for row in self.rows.kept)
 
 
-def linear_rows(problem: ProblemData, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
+def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
     """The linear rows of a problem whose equations leave the entries `free` of x = N y + c."""
     x_bounds, hull = variable_bounds(problem, spline_map), VelocityHull.of(problem, spline_map.layout)
     bounded = np.isfinite(x_bounds.lower) | np.isfinite(x_bounds.upper)
@@ -227,7 +225,7 @@ def linear_rows(problem: ProblemData, spline_map: SplineMap, N: sparse.csr_array
 
 
 def bounds_and_linear_block(
-    problem: ProblemData, spline_map: SplineMap, rows: LinearRows, elimination: Elimination
+    problem: Problem, spline_map: SplineMap, rows: LinearRows, elimination: Elimination
 ) -> tuple[Bounds, LinearBlock]:
     """Bounds on y; bounds on eliminated entries of x become bounds on y or linear rows, as velocity hulls do.
 
@@ -267,7 +265,7 @@ def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.cs
     return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
 
 
-def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
+def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
     """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
@@ -291,7 +289,7 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     return bounds
 
 
-def _is_partial(problem: ProblemData) -> bool:
+def _is_partial(problem: Problem) -> bool:
     """True if some positions or velocities are given at the start but not all: nothing gives way to these."""
     given = [fixed_at(problem, name, START)[0] for name in "qv"]
     return any(own.any() and not own.all() for own in given)

@@ -24,7 +24,7 @@ from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.guess import GuessedCurve
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.state_equations import EQUATIONS
 from trajopt.problem.systems.system import System
@@ -42,7 +42,7 @@ FIRST_PART, MOST_STEPS = 1e-7, 100  # of an interval: the first step of Euler's 
 
 
 def consistent_start(
-    problem: ProblemData, unknowns: Unknowns, spline_map: SplineMap, bounds: Bounds, start: Array
+    problem: Problem, unknowns: Unknowns, spline_map: SplineMap, bounds: Bounds, start: Array
 ) -> Array:
     """The start with algebraic variables on their equations, or as it is where these are not solved.
 
@@ -102,7 +102,7 @@ def _is_algebraic(constraint: Constraint) -> bool:
 
 
 def _controls_without_guess(
-    problem: ProblemData, dynamics: System, equations: Sequence[Constraint]
+    problem: Problem, dynamics: System, equations: Sequence[Constraint]
 ) -> dict[str, AdditionalCurve]:
     """The controls that enter these equations and that no guess names; none where rates enter them, too."""
     guess = problem.guessed_curve
@@ -146,7 +146,7 @@ class _Algebraic:
 
     @staticmethod
     def of(
-        problem: ProblemData,
+        problem: Problem,
         dynamics: System,
         equations: Sequence[Constraint],
         free: Mapping[str, AdditionalCurve],

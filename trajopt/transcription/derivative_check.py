@@ -31,7 +31,7 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.kinks import Kink, kink_of, sharp_root_of
 from trajopt.graph.protocols import Block, SecondOrderBlock, SymbolicBlock, Term
 from trajopt.graph.quantities import entry, term_of
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms.nonsmooth import SmoothedTerm, exact_of
 from trajopt.transcription.initial_point import first_guess
@@ -46,7 +46,7 @@ DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and 
 DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
-def check_problem(problem: ProblemData, graph: Graph | None = None) -> None:
+def check_problem(problem: Problem, graph: Graph | None = None) -> None:
     """Check every block of a problem once, unless its derivatives are known to be tested.
 
     A block whose attribute `derivatives_are_tested` is true is not checked (those of `dynamics` are tested).
@@ -367,7 +367,7 @@ ADVICE: Mapping[Border, str] = {
 def warn_of_kinks(
     block: ExpressionBlock,
     values: Mapping[str, Array],
-    problem: ProblemData,
+    problem: Problem,
     components: Callable[[str, int], list[str]],
 ) -> None:
     """KinkWarning where a kink or jump of a traced term is found beside a motion.
@@ -380,7 +380,7 @@ def warn_of_kinks(
 
 
 def warn_of_sharp_roots(
-    problem: ProblemData, values: Mapping[str, Array], components: Callable[[str, int], list[str]]
+    problem: Problem, values: Mapping[str, Array], components: Callable[[str, int], list[str]]
 ) -> None:
     """KinkWarning where a root in a cost or an upper bound turns within a small part of its range.
 
@@ -408,7 +408,7 @@ def warn_of_sharp_roots(
             )
 
 
-def _pressed_down(problem: ProblemData) -> Iterator[Term]:
+def _pressed_down(problem: Problem) -> Iterator[Term]:
     """Terms that are minimized or bounded from above alone, those smoothed on purpose left out."""
     stated = [cost.term for cost in problem.costs]
     stated += [
@@ -419,7 +419,7 @@ def _pressed_down(problem: ProblemData) -> Iterator[Term]:
     yield from (term for term in stated if exact_of(term) is term and not isinstance(term, SmoothedTerm))
 
 
-def given_quantities(problem: ProblemData) -> set[str]:
+def given_quantities(problem: Problem) -> set[str]:
     """Quantities of which no unknown is part: time and data, where all durations are fixed."""
     if problem.trajectory.has_free_duration:
         return set()

@@ -24,7 +24,7 @@ from trajopt.base.errors import NotFiniteError, ShapeError
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.contacts.loop_poses import ClosedGuess
 from trajopt.problem.guess import GuessedCurve
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.node_sets import END, START, NodeSet
@@ -40,7 +40,7 @@ FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
 
 
 def first_guess(
-    problem: ProblemData, layout: Layout, duration: float | None = None, curve: GuessedCurve | None = None
+    problem: Problem, layout: Layout, duration: float | None = None, curve: GuessedCurve | None = None
 ) -> Array:
     """The x of the user's curve, or of a smooth one in joint space between the boundary values.
 
@@ -66,7 +66,7 @@ def first_guess(
     return x
 
 
-def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
+def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
     """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
     within = basis.greville if arcs == 1 else np.clip(basis.greville, BORDER_SIDE, 1.0 - BORDER_SIDE)
@@ -80,7 +80,7 @@ def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePla
     return np.concatenate([points, missing], axis=1)
 
 
-def _extra_points(problem: ProblemData, along: Array) -> Array:
+def _extra_points(problem: Problem, along: Array) -> Array:
     """Control points of additional curves without a guess, at normalised times (k,), (k, curves).
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
@@ -112,7 +112,7 @@ def _guessed_values(curve: GuessedCurve, at: Array, n: int, curves: int) -> Arra
 
 
 def with_guessed_duration(
-    problem: ProblemData,
+    problem: Problem,
     unknowns: Unknowns,
     y: Array,
     bounds: Bounds,
@@ -207,7 +207,7 @@ def shortest_duration(
     return good
 
 
-def end_values(problem: ProblemData) -> dict[tuple[str, NodeSet], Array]:
+def end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
     """(quantity, where) -> the values that equalities fix, NaN for a component that is free."""
     fixed: dict[tuple[str, NodeSet], Array] = {}
     for c in problem.constraints:
@@ -218,15 +218,13 @@ def end_values(problem: ProblemData) -> dict[tuple[str, NodeSet], Array]:
     return fixed
 
 
-def fixed_ends(problem: ProblemData) -> tuple[Array, Array]:
+def fixed_ends(problem: Problem) -> tuple[Array, Array]:
     """q where the motion starts and where it ends, (n,) each, NaN for a component that is free."""
     fixed, free = end_values(problem), np.full(problem.dynamics.n, np.nan)
     return fixed.get(("q", START), free), fixed.get(("q", END), free)
 
 
-def smooth_curve(
-    problem: ProblemData, duration: float, ends: tuple[Array, Array] | None = None
-) -> GuessedCurve:
+def smooth_curve(problem: Problem, duration: float, ends: tuple[Array, Array] | None = None) -> GuessedCurve:
     """The polynomial of normalised time with the values that are fixed at both ends of the motion.
 
     ends : q at both, (n,) each, NaN for a free component, where more is known than `fixed_ends` says
@@ -263,7 +261,7 @@ MOST_CURVES = 8  # that are moved one at a time
 
 
 def beside_singular_point(
-    problem: ProblemData,
+    problem: Problem,
     unknowns: Unknowns,
     functions: ProgramFunctions,
     row_bounds: Bounds,
@@ -305,7 +303,7 @@ def _without_slope(functions: ProgramFunctions, row_bounds: Bounds, y: Array) ->
     return int(np.sum(rows_without)) + (not cost_is_finite)
 
 
-def _directions(problem: ProblemData) -> Iterator[Array]:
+def _directions(problem: Problem) -> Iterator[Array]:
     """Steps of the additional curves (curves,): all of them, then one at a time, either way."""
     steps = [np.empty(0)]
     for name, curve in problem.extras.items():

@@ -25,7 +25,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import SplineLeaf, parameter_leaf, slices_of
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solvers.matrices import Entries, entries_of_rows, matrix_of_parts
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
@@ -74,7 +74,7 @@ class SplineMap:
         self.global_jacobians = _global_jacobians(nodes, layout)
 
     @staticmethod
-    def of(problem: ProblemData) -> SplineMap:
+    def of(problem: Problem) -> SplineMap:
         """The map of a problem; problems with the same nodes, curves and parameters share it."""
         nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
         leaves = [(name, each.order, each.curves.stop, each.group) for name, each in spline.items()]

@@ -31,7 +31,7 @@ from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.quantities import PARAMETER, extra_leaf, is_parameter, own_term, parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.phases import TOTAL, Function, Link, PhaseInstant, Phases, TermLink, place
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.splines.node_sets import END, PATH, START, NodeSet
 from trajopt.terms import term as terms
@@ -79,7 +79,7 @@ class Links:
     sides: tuple[Side, ...]
     rows: dict[str, tuple[int, str]] = field(default_factory=dict)
 
-    def problem(self, phases: Phases, k: int) -> ProblemData:
+    def problem(self, phases: Phases, k: int) -> Problem:
         """The problem of phase k with its side of the links; copies have no guess yet."""
         problem, side = phases.problems[k].independent_copy(), self.sides[k]
         for name, source in side.parameters.items():
@@ -157,7 +157,7 @@ class LinkedProblems:
     """
 
     phases: Phases
-    problems: tuple[ProblemData, ...]
+    problems: tuple[Problem, ...]
     links: Links
     shared: Mapping[str, tuple[int, ...]]
 
@@ -199,7 +199,7 @@ def linked_problems(phases: Phases, links: Links | None = None, *, guessed: bool
     return LinkedProblems(phases, problems, links, dict(_shared(phases, problems)))
 
 
-def held(problem: ProblemData, values: Mapping[str, Array]) -> ProblemData:
+def held(problem: Problem, values: Mapping[str, Array]) -> Problem:
     """A copy of a problem whose parameters of these names have these values, (width,) each."""
     other = problem.independent_copy()
     for name, value in values.items():
@@ -207,7 +207,7 @@ def held(problem: ProblemData, values: Mapping[str, Array]) -> ProblemData:
     return other
 
 
-def _shared(phases: Phases, problems: Sequence[ProblemData]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _shared(phases: Phases, problems: Sequence[Problem]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Parameters that several phases have, and which; slacks of the same name stand for different values."""
     names = phases.phase_names
     own = [
@@ -235,7 +235,7 @@ def _shared(phases: Phases, problems: Sequence[ProblemData]) -> Iterator[tuple[s
             yield parameter, having
 
 
-def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
+def _guess_copies(problems: Sequence[Problem], links: Links) -> None:
     """Guess every copy by its term in the guess of its phase; zero where it is not finite there."""
     each = [item for side in links.sides for item in side.parameters.items()]
     for k, problem in enumerate(problems):
@@ -345,7 +345,7 @@ __all__ = ["guess_curves_that_meet", "values_between"]
 ENDS = (START, END)
 
 
-def guess_curves_that_meet(phases: Phases, problems: Sequence[ProblemData]) -> None:
+def guess_curves_that_meet(phases: Phases, problems: Sequence[Problem]) -> None:
     """Guess a curve in problems without one whose free ends are linked to others by linear equations of q.
 
     problems : of the phases, copies that may change

@@ -29,7 +29,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, TrajoptError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.problem.phases import Asked, Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solvers.kkt import lagrangian_gradient
 from trajopt.solvers.matrices import matrix_of_parts
 from trajopt.solvers.solver import Result
@@ -247,11 +247,15 @@ class LinkedProgram:
         return np.flatnonzero(is_held[unknowns.elimination.free])
 
 
+def _linked(asked: Asked, links: Links | None = None, *, guessed: bool = True) -> LinkedProblems | None:
+    """The problems of phases with all links, see `linked_problems`; None for a problem."""
+    return linked_problems(asked, links, guessed=guessed) if isinstance(asked, Phases) else None
+
+
 def _of_every_phase(asked: Asked, function: Callable[..., T], *arguments: Iterable[Any]) -> tuple[T, ...]:
     """`function` of every part; an error of a phase begins with its name."""
-    names = asked.phase_names if isinstance(asked, Phases) else repeat("")
     found = []
-    for name, *own in zip(names, *arguments, strict=False):
+    for name, *own in zip(asked.phase_names, *arguments, strict=False):
         try:
             found.append(function(*own))
         except TrajoptError as error:
@@ -274,7 +278,7 @@ class AskedValues:
     parts: tuple[ProgramValues, ...]
 
     @property
-    def problems(self) -> tuple[ProblemData, ...]:
+    def problems(self) -> tuple[Problem, ...]:
         """Problems of every part, with what links add to them."""
         return self.asked.parts if self.linked is None else self.linked.problems
 
@@ -293,10 +297,11 @@ class AskedStructure:
     @staticmethod
     def of(asked: Asked, kept_as_rows: Sequence[Collection[int]], check: bool = False) -> AskedStructure:
         """The structure of what is asked; kept_as_rows, check : as `structure_of` takes them, by part."""
-        if not isinstance(asked, Phases):
-            return AskedStructure((structure_of(asked, *kept_as_rows, check=check),))
-        linked = linked_problems(asked, guessed=False)
-        parts = _of_every_phase(asked, structure_of, linked.problems, kept_as_rows, repeat(check))
+        linked = _linked(asked, guessed=False)
+        problems = asked.parts if linked is None else linked.problems
+        parts = _of_every_phase(asked, structure_of, problems, kept_as_rows, repeat(check))
+        if linked is None:
+            return AskedStructure(parts)
         return AskedStructure(parts, linked.links, coupling_of(linked, parts))
 
     def values_of(self, asked: Asked, *, guessed: bool = True) -> AskedValues:
@@ -305,9 +310,7 @@ class AskedStructure:
         guessed : whether copies get guesses, for `cold_program`
         Raises what `transcribe.values_of` and `linked_problems` raise.
         """
-        linked = None
-        if isinstance(asked, Phases):
-            linked = linked_problems(asked, self.links, guessed=guessed)
+        linked = _linked(asked, self.links, guessed=guessed)
         problems = asked.parts if linked is None else linked.problems
         return AskedValues(asked, linked, _of_every_phase(asked, values_of, self.parts, problems))
 
@@ -346,8 +349,8 @@ def unknowns_at_motion(motion: Any, asked: Asked, parts: Sequence[NLP | ProgramV
     """The unknowns of every part, within their bounds, where a motion is the guess, as `guess` takes it."""
     guessed = asked.on(*(part.trajectory for part in asked.parts))
     guessed.guess(motion)
-    problems = linked_problems(guessed).problems if isinstance(guessed, Phases) else guessed.parts
-    guesses = []
+    linked, guesses = _linked(guessed), []
+    problems = guessed.parts if linked is None else linked.problems
     for own, problem in zip(parts, problems, strict=True):
         x = first_guess(problem, own.unknowns.layout)
         guesses.append(own.bounds.clipped(own.unknowns.elimination.reduce(x)))

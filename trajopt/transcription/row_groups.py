@@ -21,7 +21,7 @@ from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import Block, Values
 from trajopt.graph.quantities import SPLINE_LEAVES, integrand
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solvers.matrices import entries_of_rows
 from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.polynomial_bounds import control_point_rows
@@ -132,7 +132,7 @@ class Objective:
     node_weights: Array  # (K,)
 
 
-def objectives_of(problem: ProblemData) -> tuple[Objective, ...]:
+def objectives_of(problem: Problem) -> tuple[Objective, ...]:
     """Costs by the value at one node, or by the quadrature of T * term."""
     objectives = []
     for cost in problem.costs:
@@ -142,7 +142,7 @@ def objectives_of(problem: ProblemData) -> tuple[Objective, ...]:
     return tuple(objectives)
 
 
-def given_limits(problem: ProblemData, eased: bool = True) -> list[Limits]:
+def given_limits(problem: Problem, eased: bool = True) -> list[Limits]:
     """The limits of all constraints, of all integrals, the offsets of all periodicities, zeros, slacks.
 
     (width,) each, or (K, width) at the nodes where a measured state widens them, unless `eased` is False.
@@ -156,7 +156,7 @@ def given_limits(problem: ProblemData, eased: bool = True) -> list[Limits]:
     return [*stated, *offsets, (zero, zero), *[(low, np.full_like(low, np.inf)) for low in least]]
 
 
-def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
+def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
     """The rows of all conditions that are not linear equations, in the order in which they were added."""
     given = given_limits(problem, eased=False)
     groups = list(_constraint_groups(problem, conditions, widths, given))
@@ -172,7 +172,7 @@ def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> 
 
 
 def _constraint_groups(
-    problem: ProblemData, conditions: Conditions, widths: Widths, given: Sequence[Limits]
+    problem: Problem, conditions: Conditions, widths: Widths, given: Sequence[Limits]
 ) -> Iterator[RowGroup]:
     for number, eliminated in conditions.constraints.items():
         constraint = problem.constraints[number]
@@ -188,7 +188,7 @@ def _constraint_groups(
         yield _group(constraint.name, constraint.term.quantity, weights, held, given, number)
 
 
-def _slack_groups(problem: ProblemData, widths: Widths, given: Sequence[Limits]) -> Iterator[RowGroup]:
+def _slack_groups(problem: Problem, widths: Widths, given: Sequence[Limits]) -> Iterator[RowGroup]:
     """Slacks at the nodes with weight are at least every piece of their maximum."""
     nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():
@@ -201,7 +201,7 @@ def _slack_groups(problem: ProblemData, widths: Widths, given: Sequence[Limits])
             yield _group(slack.name, term.quantity, weights, held, given, source)
 
 
-def _integral_groups(problem: ProblemData, given: Sequence[Limits]) -> Iterator[RowGroup]:
+def _integral_groups(problem: Problem, given: Sequence[Limits]) -> Iterator[RowGroup]:
     """One row of quadrature weights per integral, of T * term."""
     for number, bounded in enumerate(problem.integrals, start=len(problem.constraints)):
         weights = sparse.csr_array(bounded.over.cost_weights(problem.trajectory)[None])
@@ -210,7 +210,7 @@ def _integral_groups(problem: ProblemData, given: Sequence[Limits]) -> Iterator[
 
 
 def _periodic_groups(
-    problem: ProblemData, conditions: Conditions, widths: Widths, given: Sequence[Limits]
+    problem: Problem, conditions: Conditions, widths: Widths, given: Sequence[Limits]
 ) -> Iterator[RowGroup]:
     """One group per component, as each may have a sign of its own."""
     nodes, first = problem.trajectory.nodes, len(problem.constraints) + len(problem.integrals)
@@ -226,7 +226,7 @@ def _periodic_groups(
 
 
 def _continuity_groups(
-    problem: ProblemData, conditions: Conditions, given: Sequence[Limits]
+    problem: Problem, conditions: Conditions, given: Sequence[Limits]
 ) -> Iterator[RowGroup]:
     last = len(problem.stated)
     kept = problem.continuity_at_borders

@@ -24,7 +24,7 @@ from trajopt.graph.quantities import is_extra, is_parameter
 from trajopt.problem.constraints.rotation_wraps import refuse_far_turns
 from trajopt.problem.contacts.contact_checks import refuse_out_of_reach
 from trajopt.problem.contacts.free_fall import refuse_free_fall, refuse_unpushed
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
@@ -86,7 +86,7 @@ class ProgramStructure:
 
 
 def structure_of(
-    problem: ProblemData, kept_as_rows: Collection[int] = (), check: bool = False
+    problem: Problem, kept_as_rows: Collection[int] = (), check: bool = False
 ) -> ProgramStructure:
     """The structure of a problem's program.
 
@@ -129,9 +129,7 @@ def structure_of(
     )
 
 
-def _general_solution(
-    problem: ProblemData, spline_map: SplineMap, equations: LinearEquations
-) -> GeneralSolution:
+def _general_solution(problem: Problem, spline_map: SplineMap, equations: LinearEquations) -> GeneralSolution:
     """The general solution of the linear equations; durations and parameters are eliminated last."""
     layout = spline_map.layout
     last_resort = np.arange(layout.control_point_count, layout.size)
@@ -147,7 +145,7 @@ def _general_solution(
 
 
 def _refuse_unbounded(
-    problem: ProblemData,
+    problem: Problem,
     spline_map: SplineMap,
     solution: GeneralSolution,
     linear: LinearRows,
@@ -174,7 +172,7 @@ def _refuse_unbounded(
     )
 
 
-def _graph(problem: ProblemData, conditions: Conditions) -> Graph:
+def _graph(problem: Problem, conditions: Conditions) -> Graph:
     """The graph of all terms that are minimized or bounded."""
     integrated = [cost.term for cost in problem.costs if cost.over.integrates]
     integrated += [bounded.term for bounded in problem.integrals]
@@ -219,7 +217,7 @@ def _nodes_asked(nodes: Nodes, objectives: Iterable[Objective], groups: Iterable
     return np.flatnonzero(asked)
 
 
-def transcribe(problem: ProblemData, check: bool = False) -> NLP:
+def transcribe(problem: Problem, check: bool = False) -> NLP:
     """Build the program of a problem: unknowns, bounds, rows, sparsity, starting point and scaling.
 
     check : whether users' blocks are checked first, those that were not yet
@@ -266,7 +264,7 @@ class ProgramValues:
         return Bounds(np.concatenate(lower), np.concatenate(upper))
 
 
-def values_of(structure: ProgramStructure, problem: ProblemData) -> ProgramValues:
+def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
     """The values of a problem that has this structure.
 
     Raises DegreesOfFreedomError where equations contradict each other, InfeasibleBoundsError where they fix
@@ -288,7 +286,7 @@ def values_of(structure: ProgramStructure, problem: ProblemData) -> ProgramValue
     )
 
 
-def cold_program(structure: ProgramStructure, values: ProgramValues, problem: ProblemData) -> NLP:
+def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Problem) -> NLP:
     """The program with the starting point that the problem's guess gives, scaled there."""
     unknowns, bounds = values.unknowns, values.bounds
     guess = bounds.clipped(unknowns.elimination.reduce(first_guess(problem, unknowns.layout)))

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
@@ -173,7 +173,7 @@ class Unknowns:
         return np.flatnonzero((free >= place.start) & (free < place.stop))
 
 
-def layout_of(problem: ProblemData) -> Layout:
+def layout_of(problem: Problem) -> Layout:
     """Lay out the control points, durations and parameters of a problem."""
     arcs = problem.trajectory.arcs
     bases, apart, shared = tuple([arc.basis for arc in arcs]), [], problem.dynamics.n
@@ -279,7 +279,7 @@ def continuity_name(quantity: str) -> str:
 class UnknownLabels:
     """The labels of the entries of a problem's x, made when they are asked for."""
 
-    problem: ProblemData
+    problem: Problem
     layout: Layout
 
     def label(self, column: int) -> UnknownLabel:

@@ -26,7 +26,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import AGREEMENT, CLAIMED, ESTIMATED
 from trajopt.checks.integral_checks import CostCheck
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import Answer, Solution, confirmed_mesh_of, mesh_of, other_nodes
@@ -117,7 +117,7 @@ def multipliers_fit(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
     return finite and (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
 
 
-def _own_mesh(solution: Solution) -> ProblemData:
+def _own_mesh(solution: Solution) -> Problem:
     """The problem that was asked, on the knots and with the added nodes of the solution."""
     mesh, asked = mesh_of(solution), solution.problem
     if mesh is None or mesh is asked.trajectory:
@@ -142,7 +142,7 @@ def _in_smaller_factor(kkt: KKT, ratio: float) -> KKT:
     )
 
 
-def _refined_problem(solution: Solution) -> ProblemData | None:
+def _refined_problem(solution: Solution) -> Problem | None:
     """The problem that a certified solution solves, on its arcs or knots, from the one that was asked."""
     certificate, asked = solution.certificate, solution.problem
     assert certificate is not None

@@ -44,7 +44,7 @@ from trajopt.base.arguments import LISTED, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.base.tolerances import NOT_ZERO
-from trajopt.checks.optimality import LimitLabels, LimitPlace
+from trajopt.checks.limit_labels import LimitLabels, LimitPlace
 from trajopt.problem.phases import Asked, Phases, checked_asked
 from trajopt.solution.answers import program_of
 from trajopt.solution.phases_solution import PhasesSolution

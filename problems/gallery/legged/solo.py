@@ -12,7 +12,7 @@ import numpy as np
 
 import dynamics
 import trajopt
-from trajopt.problem.contact_problem import FLAT
+from trajopt.problem.contacts.ground import FLAT
 
 FEET = ("FL", "FR", "HL", "HR")
 BASE = 6  # coordinates of the base, before those of the joints

@@ -10,7 +10,7 @@ import problems
 import trajopt
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.certified.switching.structure_correction import boundary_sign_check
+from trajopt.certified.switching.boundary_arcs import boundary_sign_check
 from trajopt.solution.journal import solve_once
 from trajopt.solvers.kkt import kkt_of_fit, least_squares_multipliers
 from trajopt.verification.claims import point_and_kkt, rebuilt_program

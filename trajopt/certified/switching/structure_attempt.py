@@ -30,22 +30,20 @@ from trajopt.certificates.switching_structure import (
     sign_check,
 )
 from trajopt.certified.search_settings import SearchSettings
+from trajopt.certified.switching.arc_resolution import ArcGain, arc_gain, finer
+from trajopt.certified.switching.boundary_arcs import boundary_sign_check
 from trajopt.certified.switching.structure_correction import (
-    ArcGain,
     active_outside_structure,
-    arc_gain,
-    boundary_sign_check,
     contradictions,
     corrected_signs,
     corrected_violation,
-    finer,
     of_free_joints,
     without_collapsed,
     without_idle,
 )
 from trajopt.checks.line import Line
 from trajopt.checks.violations import largest_violations
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import Solution
 from trajopt.solvers.newton.damped_newton import SquareNewton
@@ -75,7 +73,7 @@ class ArcSolves:
         """True if a further solve may exceed what all are allowed."""
         return self.effort + self.largest >= self.settings.total_iterations
 
-    def solve(self, problem: ProblemData, like: Solution | None = None, free: bool = False) -> Solution:
+    def solve(self, problem: Problem, like: Solution | None = None, free: bool = False) -> Solution:
         """Solve with few iterations: on a wrong structure a solve takes hundreds.
 
         Joints that are free start near their bounds; else a second start is tried, with these near theirs.
@@ -93,7 +91,7 @@ class ArcSolves:
                 return solution
         return self._solve(problem, StartKind.NEAR_BOUNDS)
 
-    def _solve(self, problem: ProblemData, kind: StartKind | None, like: Solution | None = None) -> Solution:
+    def _solve(self, problem: Problem, kind: StartKind | None, like: Solution | None = None) -> Solution:
         s, start = self.settings, None if like is None else like.point
         brief = Run(max_iterations=s.arc_iterations, start_kind=kind, row_tolerances=s.row_tolerances)
         newton = Fallback(SquareNewton(), self.journal.solver)
@@ -132,7 +130,7 @@ class StructureAttempt:
     """
 
     solves: ArcSolves
-    asked: ProblemData
+    asked: Problem
     spline: Solution
     motion: Solution
     structure: Structure
@@ -226,7 +224,7 @@ class StructureAttempt:
         self.violations, self.wrong = largest_violations(self.motion), both
         return self._judged()
 
-    def _on_arcs(self, settings: ArcSettings) -> ProblemData:
+    def _on_arcs(self, settings: ArcSettings) -> Problem:
         """The problem on the arcs of the structure, guessed by the last motion."""
         shortest = self.settings.shortest_arc
         return arc_problem(self.asked, self.structure, self.motion, self.degree, settings, shortest)

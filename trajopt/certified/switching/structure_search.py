@@ -19,12 +19,12 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
-from trajopt.certified.bracket import gain_of_control_points
+from trajopt.certified.remaining_gain import gain_of_control_points
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.structure_attempt import ArcSolves, StructureAttempt
 from trajopt.certified.switching.structure_detection import DetectionOptions, detect, fits_ends, is_regular
 from trajopt.checks.optimality import gains_of_limits
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import Run, StartKind
@@ -161,7 +161,7 @@ def indicator(solution: Solution, settings: SearchSettings = DEFAULT) -> Array:
     return gains if gains.max() > 0.0 else np.ones(gains.size)
 
 
-def adaptively_refined(solution: Solution, settings: SearchSettings = DEFAULT) -> ProblemData:
+def adaptively_refined(solution: Solution, settings: SearchSettings = DEFAULT) -> Problem:
     """The problem, on one arc, with spans halved whose indicator is large, those with the largest twice.
 
     Those with the largest first, as long as `most_intervals` leaves room.

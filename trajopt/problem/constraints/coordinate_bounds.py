@@ -1,4 +1,4 @@
-"""Conditions on coordinates: boundary values, locked joints, limits, joints without motors, borders of arcs.
+"""Bounds of terms, boundary values, locked joints, limits, joints without motors, borders of arcs.
 
 The torque of a joint without a motor is zero, an equation of the robot that every motion must satisfy.
 
@@ -25,6 +25,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesWarning, InfeasibleBoundsError, OptionError, ShapeError, warn_user
 from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import (
+    EXTRA,
     SPLINE_LEAVES,
     TORQUES,
     described_joints,
@@ -32,7 +33,8 @@ from trajopt.graph.quantities import (
     is_extra,
     slices_of,
 )
-from trajopt.problem.costs_and_constraints import Periodicity
+from trajopt.problem import input_checks
+from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.input_checks import bound_of, equal_to, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.robot_on_path import RobotOnPath
@@ -41,19 +43,49 @@ from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import Combination, Squared, factor_of
-from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.term import ComponentTerm, ExpressionTerm, SliceTerm, components_read
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
     from trajopt.graph.protocols import Term
     from trajopt.graph.trace import NodeSymbols
+    from trajopt.problem.problem import Problem
 
 
 TORQUE_LIMITS = "torque limits"  # the name of those of the robot
 OF_SPRINGS = "stiffness", "rest", "damping"  # what a design may say of a joint's spring and damper
 
 
-def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[tuple[str, ExpressionTerm]]:
+def constraint_of(
+    problem: Problem,
+    term: Term,
+    given: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
+    width: int,
+    over: NodeSet,
+    label: str,
+    hold: Literal["nodes", "hull"],
+    scale: float | None,
+) -> Constraint:
+    """The constraint that users state; given : lower, upper and equal value; see `Problem.subject_to`."""
+    names = problem.component_names(term.quantity, width)
+    low, high = input_checks.bounds_or_value(*given, width, label, names)
+    term, low, high = input_checks.on_whole_quantity(term, low, high, problem.quantities)
+    quantity = term.quantity
+    if quantity == "q" or (isinstance(term, ComponentTerm | SliceTerm) and term.base == "q"):
+        components = components_read(term, problem.dynamics.n)[1]
+        warn_of_degrees(problem.dynamics, label, np.array([low, high]), components)
+    input_checks.check_whole_arc(over, low, high, over.placed_on(problem.trajectory), label)
+    input_checks.check_hold(hold, label, quantity in SPLINE_LEAVES and over == PATH)
+    curve = problem.extras.get(quantity.removeprefix(EXTRA)) if is_extra(quantity) else None
+    continuous = quantity == "q" or (curve is not None and curve.is_state)
+    input_checks.check_scale(scale, label, has_scale=True)
+    sizes = None if scale is None else np.full(low.size, float(scale))
+    return Constraint(term, low, high, over, label, hold, continuous, sizes)
+
+
+def passive_torques(
+    problem: Problem, joints: Sequence[str], part: NodeSet
+) -> list[tuple[str, ExpressionTerm]]:
     """The torques that vanish over a part of the motion; see `Problem.passive`, also for errors."""
     if part.is_difference:
         raise OptionError(f"joints cannot be passive over {part}: use 'path', a window or an arc")
@@ -73,7 +105,7 @@ def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[
     ]
 
 
-def of_motors(problem: Any, term: Term) -> Any:
+def of_motors(problem: Problem, term: Term) -> Any:
     """A cost's term without the squared torques of joints that nothing ever drives.
 
     They are zero where equations hold; counted, they would outweigh those of motors before that, by a million
@@ -105,7 +137,7 @@ def sprung_joints(dynamics: Dynamics, designs: Iterable[str]) -> set[str]:
     return sprung | {joint for joint, _, kind in of_designs if kind in OF_SPRINGS}
 
 
-def refuse_late_spring(problem: Any, design: str) -> None:
+def refuse_late_spring(problem: Problem, design: str) -> None:
     """OptionError for the design of a joint's first spring after what was stated as if there were none."""
     for joint in sprung_joints(problem.dynamics, [design]) - sprung_joints(problem.dynamics, problem.designs):
         limited = any(c.name == TORQUE_LIMITS and c.term.quantity == "tau" for c in problem.constraints)

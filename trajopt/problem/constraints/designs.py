@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from trajopt.terms.term import ExpressionTerm, Quantity
 
 if TYPE_CHECKING:
     from trajopt.graph.trace import NodeSymbols
+    from trajopt.problem.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Design:
         return self.graph.values(leaves)[self.term.quantity][0]
 
 
-def design_of(problem: Any, name: Any, value: Any) -> Design:
+def design_of(problem: Problem, name: Any, value: Any) -> Design:
     """A property of the problem's robot as a term of parameters; see `Problem.design`, also for errors."""
     dynamics = problem.dynamics
     if not isinstance(dynamics, DesignableDynamics):
@@ -76,13 +77,13 @@ def design_of(problem: Any, name: Any, value: Any) -> Design:
     return design
 
 
-def as_built(problem: Any, parameters: Mapping[str, Array]) -> Any:
+def as_built(problem: Problem, parameters: Mapping[str, Array]) -> Problem:
     """A problem with a robot whose designed properties are numbers, those at these parameters.
 
     Raises what the robot raises where it cannot exist.
     """
-    other = problem.independent_copy()
-    other.dynamics = problem.dynamics.with_properties(_values(problem.designs, parameters))
+    other, robot = problem.independent_copy(), cast(Any, problem.dynamics)
+    other.dynamics = robot.with_properties(_values(problem.designs, parameters))
     other.designs = {}
     return other
 

@@ -29,6 +29,7 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.graph.trace import NodeSymbols
+    from trajopt.problem.problem import Problem
     from trajopt.terms.arithmetic import Vector
 
 SAMPLES = 17  # of the guess in every arc
@@ -59,7 +60,7 @@ def unwound(p: Array, turns: Any) -> Array:
     return p - tau * np.expand_dims(turns, -1) * p / np.where(length > 0.0, length, 1.0)
 
 
-def wrap_rotation(problem: Any, link: Any) -> tuple[int, ...]:
+def wrap_rotation(problem: Problem, link: Any) -> tuple[int, ...]:
     """See `Problem.wrap_rotation`."""
     joints = {joint.link: joint.coordinates for joint in getattr(problem.dynamics, "rotation_joints", ())}
     check_known("link that a rotation vector turns", link, joints)
@@ -75,7 +76,7 @@ def wrap_rotation(problem: Any, link: Any) -> tuple[int, ...]:
     return tuple(borders)
 
 
-def _borders(problem: Any, link: str, places: slice) -> tuple[Array, dict[int, Array]]:
+def _borders(problem: Problem, link: str, places: slice) -> tuple[Array, dict[int, Array]]:
     """Number of times p is wrapped before each arc, (arcs,), and the arcs after which it is, with p there."""
     turns, borders = np.zeros(len(problem.trajectory.arcs), dtype=int), {}
     p_before = np.zeros((1, 3))
@@ -92,15 +93,16 @@ def _borders(problem: Any, link: str, places: slice) -> tuple[Array, dict[int, A
     return turns, borders
 
 
-def refuse_far_turns(problem: Any) -> None:
+def refuse_far_turns(problem: Problem) -> None:
     """Raise OptionError where the guess turns a link further in one arc than its rotation vector holds.
 
     The solver would start behind the singularity of the chart, and not get back.
     """
     if problem.guessed_curve is None:
         return
+    robot: Any = problem.dynamics
     for arc in range(len(problem.trajectory.arcs)):
-        for joint in problem.dynamics.rotation_joints:
+        for joint in robot.rotation_joints:
             furthest = _furthest(_guessed(problem, joint.coordinates, arc), 0)
             if furthest > FURTHEST:
                 raise _too_far(joint.link, furthest, arc)
@@ -115,7 +117,7 @@ def _too_far(link: str, furthest: float, arc: int) -> OptionError:
     )
 
 
-def _guessed(problem: Any, places: slice, arc: int) -> Array:
+def _guessed(problem: Problem, places: slice, arc: int) -> Array:
     """p of the guess in an arc, (SAMPLES, 3)."""
     along = arc + np.linspace(BORDER_SIDE, 1.0 - BORDER_SIDE, SAMPLES)
     return np.asarray(problem.guessed_curve(along / len(problem.trajectory.arcs)), dtype=float)[:, places]
@@ -139,7 +141,7 @@ def turned_too_far(dynamics: Any, q: Array, times: Array) -> str:
     return ""
 
 
-def _wrap(problem: Any, places: Sequence[int], name: str, arc: int, r: Array) -> None:
+def _wrap(problem: Problem, places: Sequence[int], name: str, arc: int, r: Array) -> None:
     """State p and v on both sides of a border."""
     problem.parameter(name, guess=r, unit="rad")
     problem.parameter(f"{name}, its rate", guess=np.zeros(3), unit="rad/s")

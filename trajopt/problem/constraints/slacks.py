@@ -41,6 +41,7 @@ from trajopt.terms.nonsmooth import (
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
+    from trajopt.problem.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class Slack:
             yield slack, np.asarray(self.maximum.floor)
 
 
-def smooth_cost(problem: Any, term: Term, weight: float, over: NodeSet) -> Any:
+def smooth_cost(problem: Problem, term: Term, weight: float, over: NodeSet) -> Any:
     """A cost's term with slacks of the problem in place of its maxima; OptionError where it is not convex."""
     if not has_kinks(term):
         return term
@@ -76,7 +77,7 @@ def smooth_cost(problem: Any, term: Term, weight: float, over: NodeSet) -> Any:
 
 
 def integral_constraint(
-    problem: Any, integral: Integral, bounds: tuple[Any, Any, Any], name: str | None
+    problem: Problem, integral: Integral, bounds: tuple[Any, Any, Any], name: str | None
 ) -> IntegralConstraint:
     """The bounded integral of a call of `Problem.subject_to`; its maxima become slacks.
 
@@ -135,7 +136,7 @@ def _check_one_side(
         raise OptionError(f"'{label}' has no bound: give upper, or lower for what is to stay above it")
 
 
-def _curve_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
+def _curve_of(problem: Problem, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
     """A term with the slack of a maximum or norm at the nodes of a part of the motion, made on first use."""
     name = _name_of_slack(kinked) if over == PATH else f"{_name_of_slack(kinked)} over {over}"
     if name not in problem.slacks:
@@ -146,7 +147,7 @@ def _curve_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedN
     return _with_slack(kinked, terms.extra(name).quantity)
 
 
-def _value_of(problem: Any, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
+def _value_of(problem: Problem, kinked: Kinked, over: NodeSet) -> Slacked | SlackedNorm:
     """A term with the slack of a maximum or norm at one node: a parameter, with its inequalities as rows."""
     name = f"{_name_of_slack(kinked)} at {over}"
     if name not in problem.parameters:

@@ -47,9 +47,10 @@ from trajopt.terms.term import ExpressionTerm
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
     from trajopt.graph.trace import NodeSymbols
+    from trajopt.problem.problem import Problem
 
 
-def refuse_out_of_reach(problem: Any) -> None:
+def refuse_out_of_reach(problem: Problem) -> None:
     """Raise InfeasibleBoundsError where no pose is found with all feet that stand in an arc on the ground.
 
     Looked at are the start and the end where some values of joints are fixed there, and arcs in which feet
@@ -72,7 +73,7 @@ def refuse_out_of_reach(problem: Any) -> None:
             raise InfeasibleBoundsError(feet.refusal(pose, where, fixed))
 
 
-def touching(problem: Any, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
+def touching(problem: Problem, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
     """A pose near one at which all these contacts touch what they stand on in an arc, walls say.
 
     Raises InfeasibleBoundsError, with the distances that are left, where none is found.
@@ -88,7 +89,7 @@ def touching(problem: Any, contacts: Sequence[Contact], q: Array, arc: int) -> A
     return found
 
 
-def _contacts(problem: Any) -> Iterable[Contact]:
+def _contacts(problem: Problem) -> Iterable[Contact]:
     return getattr(problem, "contacts", {}).values()
 
 
@@ -99,7 +100,7 @@ class FeetOnGround(PoseSearch):
     """
 
     def __init__(
-        self, problem: Any, contacts: Sequence[Contact], arc: int, others: Sequence[Any] = ()
+        self, problem: Problem, contacts: Sequence[Contact], arc: int, others: Sequence[Any] = ()
     ) -> None:
         contacts = [each for each in contacts if each.is_held_upwards(arc)]
         heights = [_height(each, arc) for each in contacts]
@@ -138,7 +139,7 @@ def _height(contact: Contact, arc: int) -> ExpressionTerm:
     return ExpressionTerm(height, f"{contact.frame} above the ground at an end", unit="m")
 
 
-def stated_limits(problem: Any) -> SimpleNamespace:
+def stated_limits(problem: Problem) -> SimpleNamespace:
     """`q_lower` and `q_upper` (n,) of the joints, those that constraints of the whole motion state."""
     n = problem.dynamics.n
     own = [each for each in problem.path_limits() if each.term.quantity == "q"]
@@ -150,7 +151,7 @@ def stated_limits(problem: Any) -> SimpleNamespace:
 SLIDING_POSES, WIDTH = 3, 0.5  # at which rows are looked at, and how far from zero, rad or m
 
 
-def leave_out_friction(problem: Any, arcs: Sequence[int]) -> None:
+def leave_out_friction(problem: Problem, arcs: Sequence[int]) -> None:
     """State that there is none where points may slide in these arcs, in place of what was stated before."""
     every = list(problem.contacts.values())
     gone = {
@@ -169,7 +170,7 @@ def leave_out_friction(problem: Any, arcs: Sequence[int]) -> None:
                 _without_friction(problem, each, arc, way)
 
 
-def _without_friction(problem: Any, contact: Contact, arc: int, way: int) -> None:
+def _without_friction(problem: Problem, contact: Contact, arc: int, way: int) -> None:
     """Let pushes to both sides of a tangent, 0 or 1, be equal, and the impulses where the arc begins."""
     of_force, of_impulse = statements_of(contact, arc, way)
     pushes = terms.extra(contact.curve_of(arc)).quantity
@@ -192,7 +193,7 @@ def sides_of(quantity: str, way: int, node: NodeSymbols) -> Expression:
     return shares[2 * way] - shares[2 * way + 1]
 
 
-def sliding_ways(problem: Any, contacts: Sequence[Contact], arc: int) -> dict[Contact, tuple[int, ...]]:
+def sliding_ways(problem: Problem, contacts: Sequence[Contact], arc: int) -> dict[Contact, tuple[int, ...]]:
     """Point feet that stand in an arc -> tangents, 0 and 1, along which each may slide.
 
     A heel holds a ball of the same foot along their line, and a toe holds it by their hinge: rows that depend
@@ -233,7 +234,7 @@ POSES, NEAR = 4, 0.2  # poses on the ground, and how far around the first others
 FEWEST = 2  # poses on the ground without which nothing is left out
 
 
-def stated_rows(problem: Any, contact: Contact) -> dict[int, StatedRows]:
+def stated_rows(problem: Problem, contact: Contact) -> dict[int, StatedRows]:
     """`Contact.stated` of a contact that is added to those of a problem."""
     found: dict[int, StatedRows] = {}
     known: dict[Any, StatedRows | None] = {}
@@ -250,7 +251,7 @@ def stated_rows(problem: Any, contact: Contact) -> dict[int, StatedRows]:
 
 
 def _independent_rows(
-    problem: Any, others: Sequence[Contact], contact: Contact, arc: int
+    problem: Problem, others: Sequence[Contact], contact: Contact, arc: int
 ) -> StatedRows | None:
     """None where all are, and where too few poses on the ground are found."""
     upwards = any(each.is_held_upwards(arc) for each in (*others, contact))

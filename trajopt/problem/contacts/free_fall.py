@@ -6,7 +6,7 @@ robot whose feet all slide without friction along a level axis, that component o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,17 @@ from trajopt.problem.contacts.loop_poses import MOVED, NEARLY, fixed_at
 from trajopt.problem.contacts.pose_search import SEED, STARTS, STEP, nearest_pose
 from trajopt.splines.node_sets import END, PATH, START, NodeSet
 
+if TYPE_CHECKING:
+    from trajopt.problem.problem import Problem
 
-def refuse_free_fall(problem: Any) -> None:
+
+def refuse_free_fall(problem: Problem) -> None:
     """Raise InfeasibleBoundsError where nothing carries a free base and its start and end do not fit a fall.
 
     Nothing is said where a contact or a load acts at any time, or where q or v is free at one of the ends.
     """
-    floating = getattr(problem.dynamics, "floating_joints", ())
+    robot: Any = problem.dynamics
+    floating = getattr(robot, "floating_joints", ())
     passive = all(PATH in problem.passive_joints.get(joint, ()) for joint in floating)
     if not floating or not passive or problem.loads:
         return
@@ -32,7 +36,7 @@ def refuse_free_fall(problem: Any) -> None:
     if start is None or end is None:
         return
     (c_0, v_0), (c_1, v_1) = start, end
-    g = np.asarray(problem.dynamics.gravity, dtype=float)
+    g = np.asarray(robot.gravity, dtype=float)
     shortest, longest = np.sum([arc.duration_bounds for arc in problem.trajectory.arcs], axis=0)
     T = float(np.clip(g @ (v_1 - v_0) / max(g @ g, 1e-12), shortest, longest))
     off_speed = float(np.linalg.norm(v_0 + g * T - v_1))
@@ -47,7 +51,7 @@ def refuse_free_fall(problem: Any) -> None:
         )
 
 
-def refuse_unpushed(problem: Any) -> None:
+def refuse_unpushed(problem: Problem) -> None:
     """Raise InfeasibleBoundsError where no foot pushes along a level axis and the end is out of reach there.
 
     Looked at are motions from a whole state, of a robot that contacts on level ground alone push.
@@ -67,7 +71,7 @@ def refuse_unpushed(problem: Any) -> None:
             _refuse_unpushed_along(problem, next(iter(grounds)).order[way], start)
 
 
-def _refuse_unpushed_along(problem: Any, axis: int, start: tuple[Array, Array]) -> None:
+def _refuse_unpushed_along(problem: Problem, axis: int, start: tuple[Array, Array]) -> None:
     (c, v), seconds = start, [arc.duration_bounds for arc in problem.trajectory.arcs]
     places = np.sort(c[axis] + v[axis] * np.sum(seconds, axis=0)) if v[axis] else np.full(2, c[axis])
     fixed, values = fixed_at(problem, "q", END)
@@ -92,7 +96,7 @@ def _refuse_unpushed_along(problem: Any, axis: int, start: tuple[Array, Array]) 
         )
 
 
-def _centre_at(problem: Any, place: NodeSet) -> tuple[Array, Array] | None:
+def _centre_at(problem: Problem, place: NodeSet) -> tuple[Array, Array] | None:
     """Place and velocity of the centre of mass at an end, (3,) each; None where q or v is not fixed."""
     fixed, q = fixed_at(problem, "q", place)
     also, v = fixed_at(problem, "v", place)

@@ -273,3 +273,6 @@ def unit_vector(vector: Array, what: str) -> Array:
 def check_frame(frame: Any) -> None:
     if frame is not None and not (isinstance(frame, str) and frame):
         raise OptionError(f"the frame of a surface is {short_repr(frame)}: give its name, or leave it out")
+
+
+FLAT = Ground()

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,9 @@ from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.input_checks import middle_of
 from trajopt.splines.node_sets import END, START, NodeSet
 
+if TYPE_CHECKING:
+    from trajopt.problem.problem import Problem
+
 CLOSED, LEFT = 1e-9, 1e-13  # m and rad: a gap that Newton steps have closed, and what rounding leaves of it
 REPEATED = 1e-4  # of the largest row: what is left of one that repeats others, as files round axes to 1e-5
 NEARLY = 1e-3  # m and rad: the largest gap that is left by rounding in a file, or by a coarser mesh
@@ -44,7 +47,7 @@ NEWTON = 8  # steps, at most, from a pose that is nearly closed
 class LoopPoses(PoseSearch):
     """The gaps of some loops as functions of the joints' positions (n,), with exact derivatives."""
 
-    def __init__(self, problem: Any, closures: Sequence[Closure]) -> None:
+    def __init__(self, problem: Problem, closures: Sequence[Closure]) -> None:
         several = [term for closure in closures for term in (closure.misfit, closure.gap, closure.speed)]
         super().__init__(problem.independent_copy(), several)  # which keeps no term of a loop refused
         self.closures, self.limits = tuple(closures), problem.dynamics.limits
@@ -215,7 +218,7 @@ def with_kept(poses: LoopPoses, closure: Closure, kept: tuple[int, ...], pose: A
 MOVED = 1e-6  # rad or m, per second or its square: values that are off by less are rounded numbers
 
 
-def release_ends(problem: Any) -> None:
+def release_ends(problem: Problem) -> None:
     """Release values at both ends of joints that follow from others; LoopWarning for those that move.
 
     Raises InfeasibleBoundsError where the values of the others leave no closed pose.
@@ -227,7 +230,7 @@ def release_ends(problem: Any) -> None:
             _release_at(problem, place, LoopPoses(problem, closures))
 
 
-def keep_independent_periodicities(problem: Any) -> None:
+def keep_independent_periodicities(problem: Problem) -> None:
     """Leave periodicities of q and v only to coordinates that do not follow from others by loops.
 
     Loops that are closed at both ends make the others repeat, on the branch of the motion.
@@ -245,7 +248,7 @@ def keep_independent_periodicities(problem: Any) -> None:
             problem.periodicities[number] = replace(periodicity, kept=kept)
 
 
-def fixed_at(problem: Any, quantity: str, place: NodeSet) -> tuple[Array, Array]:
+def fixed_at(problem: Problem, quantity: str, place: NodeSet) -> tuple[Array, Array]:
     """Mask of the coordinates that constraints fix at an end, (n,), and their values, 0 for others."""
     fixed, value = np.zeros(problem.dynamics.n, dtype=bool), np.zeros(problem.dynamics.n)
     for _, each in _boundaries(problem, quantity, place):
@@ -254,13 +257,13 @@ def fixed_at(problem: Any, quantity: str, place: NodeSet) -> tuple[Array, Array]
     return fixed, value
 
 
-def order_of_following(problem: Any, fixed: Array) -> tuple[Array, ...]:
+def order_of_following(problem: Problem, fixed: Array) -> tuple[Array, ...]:
     """Groups of joints, (n,) bool each, in the order in which they follow: free, without motors, driven."""
     driven = ~np.isin(problem.dynamics.joint_names, list(problem.passive_joints))
     return ~fixed, fixed & ~driven, fixed & driven
 
 
-def pose_at(problem: Any, place: NodeSet) -> Array:
+def pose_at(problem: Problem, place: NodeSet) -> Array:
     """(n,) where the motion starts or ends as far as it is known: fixed values, the guess, loops, limits."""
     if problem.guessed_curve is not None:
         s = np.array([0.0 if place == START else 1.0])
@@ -274,7 +277,7 @@ def pose_at(problem: Any, place: NodeSet) -> Array:
     return np.where(fixed, value, pose)
 
 
-def _release_at(problem: Any, place: NodeSet, poses: LoopPoses) -> None:
+def _release_at(problem: Problem, place: NodeSet, poses: LoopPoses) -> None:
     fixed, _ = fixed_at(problem, "q", place)
     guess = pose_at(problem, place)
     follows = poses.following(poses.stated(poses.nearest(guess)), order_of_following(problem, fixed))
@@ -285,7 +288,7 @@ def _release_at(problem: Any, place: NodeSet, poses: LoopPoses) -> None:
 
 
 def _release_rates(
-    problem: Any, quantity: str, place: NodeSet, poses: LoopPoses, pose: Array, v: Array
+    problem: Problem, quantity: str, place: NodeSet, poses: LoopPoses, pose: Array, v: Array
 ) -> Array:
     """J v = 0, or J a + (dJ/dt) v = 0; the values (n,), zero where nothing is known."""
     J, rest = poses.stated_speeds(pose, v, "v"), poses.stated_speeds(pose, v, "q") @ v
@@ -297,13 +300,13 @@ def _release_rates(
     return found
 
 
-def _boundaries(problem: Any, quantity: str, place: NodeSet) -> Iterator[tuple[int, Constraint]]:
+def _boundaries(problem: Problem, quantity: str, place: NodeSet) -> Iterator[tuple[int, Constraint]]:
     for number, constraint in enumerate(problem.constraints):
         if constraint.term.quantity == quantity and constraint.over == place:
             yield number, constraint
 
 
-def _release(problem: Any, quantity: str, place: NodeSet, released: Array, found: Array) -> None:
+def _release(problem: Problem, quantity: str, place: NodeSet, released: Array, found: Array) -> None:
     """Let the loops determine some coordinates at an end."""
     _, value = fixed_at(problem, quantity, place)
     moved = released & (np.abs(found - value) > MOVED + AGREEMENT * np.abs(value))
@@ -338,7 +341,7 @@ class ClosedGuess:
     last: Sequence[Array]
 
     @staticmethod
-    def of(problem: Any, curve: GuessedCurve) -> ClosedGuess:
+    def of(problem: Problem, curve: GuessedCurve) -> ClosedGuess:
         """The guess of a problem with its loops closed."""
         poses = LoopPoses(problem, list(problem.closures.values()))
         fixed = fixed_at(problem, "q", START)[0] | fixed_at(problem, "q", END)[0]

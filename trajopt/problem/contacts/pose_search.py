@@ -6,7 +6,7 @@ It is the pose that misses the conditions least: least squares from a start, wit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from trajopt.base.arrays import Array
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.problem_graph import graph_of
+
+if TYPE_CHECKING:
+    from trajopt.problem.problem import Problem
 
 STARTS, STEP, SEED = 12, 0.7, 37  # further starts of the search, rad or m around the first
 
@@ -31,7 +34,7 @@ class PoseSearch:
     tolerances: Array
     limits: Any
 
-    def __init__(self, problem: Any, several: Sequence[Any]) -> None:
+    def __init__(self, problem: Problem, several: Sequence[Any]) -> None:
         self.n = problem.dynamics.n
         self.graph = graph_of(problem, several)
         self.chain = ChainRule(self.graph, [term.quantity for term in several], [], list(self.graph.leaves))

@@ -33,7 +33,7 @@ class FramePoses:
 
 
 def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
-    """See `ContactProblem.standing_pose`; contacts : those that stand in the arc, none on a wall."""
+    """See `Problem.standing_pose`; contacts : those that stand in the arc, none on a wall."""
     floating = getattr(dynamics, "floating_joints", ())
     if not floating:
         raise OptionError('a robot is placed on its feet by its free base: load it with floating_base="free"')

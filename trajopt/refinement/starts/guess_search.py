@@ -31,7 +31,7 @@ from trajopt.base.tolerances import AGREEMENT, CONTROL_POINT_ROUNDING
 from trajopt.graph.quantities import TIME_LEAVES
 from trajopt.problem.driven_states import RobotRates, SystemRates, bounds_of_inputs
 from trajopt.problem.phases import Asked, Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.solution.answers import program_of
@@ -264,7 +264,7 @@ FARTHEST = 30.0  # times the largest value of a state in the guess: a motion tha
 WIDEST = 4.0  # the longest duration drawn over the guessed one, and the guessed one over the shortest
 
 
-def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]:
+def simulated_guesses(problem: Problem, nlp: NLP, count: int) -> list[Guess]:
     """Up to `count` guesses, the one first that ends nearest to where the guess of `nlp` ends."""
     base, n = nlp.unknowns.curve(nlp.start), problem.dynamics.n
     s = np.linspace(0.0, 1.0, SIMULATION_STEPS + 1)
@@ -296,16 +296,14 @@ def _curve(s: Array, states: Array) -> Callable[[Any], np.ndarray]:
     return lambda at: np.stack([np.interp(at, s, each) for each in states.T], axis=-1)
 
 
-def _durations(problem: ProblemData, guessed: float, rng: np.random.Generator) -> Array:
+def _durations(problem: Problem, guessed: float, rng: np.random.Generator) -> Array:
     """The durations of all motions: within their bounds, and at most `WIDEST` times off the guessed one."""
     (shortest,), (longest,) = problem.trajectory.duration_bounds
     low, high = np.clip([guessed / WIDEST, WIDEST * guessed], shortest, longest)
     return np.exp(rng.uniform(np.log(low), np.log(high), SIMULATED_MOTIONS))
 
 
-def _simulated(
-    problem: ProblemData, nlp: NLP, first: Array, durations: Array, rng: np.random.Generator
-) -> Array:
+def _simulated(problem: Problem, nlp: NLP, first: Array, durations: Array, rng: np.random.Generator) -> Array:
     """The states of all motions, (SIMULATION_STEPS + 1, SIMULATED_MOTIONS, states).
 
     Parameters and data are those of the guess of `nlp`.

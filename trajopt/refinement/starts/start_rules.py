@@ -23,7 +23,7 @@ from trajopt.graph.quantities import described_joints
 from trajopt.problem.costs_and_constraints import limits_over_path
 from trajopt.problem.driven_states import bounds_of_inputs
 from trajopt.problem.phases import Asked, Phases
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.problem_parts import Refinement
 from trajopt.problem.systems.system import System
@@ -163,7 +163,7 @@ def searching(problem: Asked) -> bool:
     return can_be_simulated(problem) or (many and problem.trajectory.has_free_duration)
 
 
-def can_be_simulated(problem: ProblemData) -> bool:
+def can_be_simulated(problem: Problem) -> bool:
     """True if states follow from controls bounded on both sides, on one arc: of x' = f, or of weak motors."""
     dynamics = problem.dynamics
     if len(problem.trajectory.arcs) > 1:
@@ -175,7 +175,7 @@ def can_be_simulated(problem: ProblemData) -> bool:
     return bounded and dynamics.rates is not None
 
 
-def _too_weak(problem: ProblemData) -> bool:
+def _too_weak(problem: Problem) -> bool:
     """True if a few joints, driven by torques alone, are not held by these on the line between fixed ends."""
     robot = problem.dynamics
     weightless = isinstance(robot, GravityField) and not np.any(robot.gravity)
@@ -197,7 +197,7 @@ def _too_weak(problem: ProblemData) -> bool:
     return bool(((torques < lower) | (torques > upper)).any())
 
 
-def _turns_far(problem: ProblemData) -> bool:
+def _turns_far(problem: Problem) -> bool:
     """True if a revolute joint has more than a quarter of a turn to go between fixed ends."""
     turning = {joint.name for joint in described_joints(problem.dynamics) if joint.kind == "revolute"}
     start, end = fixed_ends(problem)
@@ -207,7 +207,7 @@ def _turns_far(problem: ProblemData) -> bool:
 
 def default_refinement(asked: Asked) -> Refinement:
     """The recommendation of a problem; else nodes for limits, after halved spans with path equations."""
-    if not isinstance(asked, Phases) and asked.refinement is not None:
+    if asked.refinement is not None:
         return asked.refinement
     equations = any(c.is_path_equation for part in asked.parts for c in part.constraints)
     return RefinedUntilVerified() if equations else LimitNodes()

@@ -19,12 +19,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from trajopt.api.problem import Problem
 from trajopt.archive.solution_archive import contents, with_phases
 from trajopt.base.arguments import short_repr, shorten
 from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.phases import Phases
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.solution.phases_solution import PhasesSolution, load_any
 from trajopt.solution.rebuilt_problem import as_solved, built

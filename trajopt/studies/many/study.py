@@ -14,13 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Literal
 
-from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_flag, check_known, check_positive, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.base.facts import Facts
 from trajopt.base.files import file_path, locked
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.phases import Phases
+from trajopt.problem.problem import Problem
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.point import (

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.problem.phases import Phases
+from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.portable import Source
 from trajopt.studies.many.provenance import recorded

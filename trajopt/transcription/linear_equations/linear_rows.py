@@ -27,7 +27,7 @@ from scipy.sparse.linalg import splu
 from trajopt.base.arrays import Array
 from trajopt.graph.quantities import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem import Problem
 from trajopt.solvers.matrices import matrix_of_parts
 from trajopt.splines.node_sets import END, START, ArcNodes
 from trajopt.transcription.leaf_map import SplineMap
@@ -53,7 +53,7 @@ class LinearEquations:
     arc: Array
     order: Array
 
-    def right_sides(self, problem: ProblemData) -> Array:
+    def right_sides(self, problem: Problem) -> Array:
         """b (rows,) of the problem that they were made of, or of one that differs in values alone."""
         durations = problem.trajectory.duration_bounds[0]
         bounds = [constraint.lower for constraint in problem.constraints]
@@ -77,9 +77,7 @@ class Conditions:
     continuity: tuple[tuple[int, str], ...]
 
 
-def conditions_of(
-    problem: ProblemData, spline_map: SplineMap, kept_as_rows: Collection[int] = ()
-) -> Conditions:
+def conditions_of(problem: Problem, spline_map: SplineMap, kept_as_rows: Collection[int] = ()) -> Conditions:
     """The conditions of a problem, equations that are linear in the unknowns apart from all others.
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
@@ -107,7 +105,7 @@ class _Equations:
         values
     """
 
-    problem: ProblemData
+    problem: Problem
     spline_map: SplineMap
     places: list[int]
     parts: list[tuple[Array, Array, Array]] = field(default_factory=list)  # rows, columns, values
@@ -183,7 +181,7 @@ def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
             yield arc, SPLINE_LEAVES[order]
 
 
-def linear_equations_among(problem: ProblemData, constraint: Constraint) -> Array:
+def linear_equations_among(problem: Problem, constraint: Constraint) -> Array:
     """Mask of the components of a constraint that are equations linear in the unknowns."""
     quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
     if constraint.over.is_difference:

@@ -16,7 +16,7 @@ from problems.gallery.legged.quadruped_trot import build
 from problems.gallery.legged.solo import STANDING, minimize_effort, on_feet
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
 from trajopt.checks.residual_forces import base_balance
-from trajopt.problem.contact_problem import PUSH
+from trajopt.problem.contacts.contact_rows import PUSH
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import extra
 

@@ -124,7 +124,7 @@ def test_a_row_left_out_that_nothing_else_holds_is_refused(monkeypatch):
     """Places are checked whatever is stated."""
     needed = StatedRows((0, 2), (0,))  # the foot may go sideways
     monkeypatch.setattr(
-        "trajopt.problem.contact_problem.stated_rows",
+        "trajopt.problem.contacts.contact_rows.stated_rows",
         lambda problem, contact: {0: needed} if contact.frame == "HR_FOOT" else {},
     )
     problem = standing(SOLO, [f"{foot}_FOOT" for foot in FEET])

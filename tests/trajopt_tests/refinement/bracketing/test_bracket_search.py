@@ -11,7 +11,8 @@ import problems
 import trajopt
 from benchmarks.certified.bracket_coverage import coverage
 from benchmarks.certified.cases import cases, drawn_arm
-from trajopt.certified.bracket import BracketSearch, RemainingGain, cut, gain_of_control_points, raised
+from trajopt.certified.bracket import BracketSearch, cut, raised
+from trajopt.certified.remaining_gain import RemainingGain, gain_of_control_points
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run

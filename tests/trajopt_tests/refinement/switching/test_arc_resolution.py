@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.certified.switching.structure_correction import coefficient_rate, finer
+from trajopt.certified.switching.arc_resolution import coefficient_rate, finer
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
 

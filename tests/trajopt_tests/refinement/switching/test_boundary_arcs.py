@@ -17,8 +17,8 @@ import trajopt
 from trajopt.certificates.arc_problem import ArcRows, arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.certified.search_settings import SearchSettings
+from trajopt.certified.switching.boundary_arcs import boundary_sign_check
 from trajopt.certified.switching.shooting import switching_times
-from trajopt.certified.switching.structure_correction import boundary_sign_check
 from trajopt.solution.journal import solve_once
 from trajopt.splines.quadrature import gauss
 
