@@ -99,8 +99,8 @@ def test_all_spans_at_once_give_the_gap_of_one_after_the_other(pushed):
     integration._inputs = lambda times: inputs
     one_by_one = integration._one_by_one(inputs, 4, np.inf)
     assert one_by_one > 0.1 * pushed
-    assert integration.end_to_end(4, np.inf) == pytest.approx(one_by_one, rel=2e-3, abs=1e-11)
-    assert integration.end_to_end(4, 1e-9) > 1e-9
+    assert integration.end_to_end(4, 4, np.inf) == pytest.approx(one_by_one, rel=2e-3, abs=1e-11)
+    assert integration.end_to_end(4, 4, 1e-9) > 1e-9
 
 
 def test_without_forward_dynamics_the_report_says_so(solution):
