@@ -1,6 +1,6 @@
 """States that follow from bounded inputs: controls of a system x' = f(x, u, t, p), or torques of a robot.
 
-Also here: motions whose inputs lead terms of the states back the fastest, as far as bounds let them.
+Inputs lead terms of the states back the fastest, as far as bounds let them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.graph.protocols import ForwardDynamics, Values
-from trajopt.graph.quantities import TIME_LEAVES, extra_leaf
+from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import limits_over_path
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
@@ -87,13 +87,15 @@ def rates_of(problem: Problem) -> SystemRates | RobotRates | None:
 PROBED = 3  # steps after which effects of inputs are looked at: they have reached the sixth rate
 SMALL = 1e-3  # of the way to a bound: a change of an input whose effects are looked at
 SLIGHT = 0.1  # of the largest effect of an input: those below are left out
+STEP = 1e-7  # of a state, or of one: the change that slopes of rates are read from
+MOST_PARTS = 16  # of a step whose states change too fast for the midpoint rule
 REACH = 0.9  # of the way from the middle of an input's bounds to one: what leads back leaves some of it
 
 
 class DrivenStates:
     """Motions under constant inputs from one state, x of a system, q and v of a robot, many at a time.
 
-    known : the leaves of the rates beside states, inputs and times, (1, width) each
+    known : the leaves of the rates beside states, inputs and t, (1, width) each
     """
 
     def __init__(self, problem: Problem, rates: SystemRates | RobotRates, known: Mapping[str, Array]) -> None:
@@ -104,10 +106,23 @@ class DrivenStates:
             self.middle = np.where(self._bounded, 0.5 * (lower + upper), np.clip(0.0, lower, upper))
             self._reach = np.where(self._bounded, 0.5 * REACH * (upper - lower), 1.0)
 
-    def after(self, x: Array, u: Array, start: float, step: float) -> Array:
-        """x (K, n) after a step of seconds under inputs u (K, m), by the midpoint rule."""
-        middle = x + 0.5 * step * self._at(x, u, start)
-        return x + step * self._at(middle, u, start + 0.5 * step)
+    def after(self, x: Array, u: Array, start: float, step: float, parts: int = 1) -> Array:
+        """x (K, n) after a step of seconds under inputs u (K, m), by the midpoint rule on equal parts."""
+        h = step / parts
+        for time in start + h * np.arange(parts):
+            middle = x + 0.5 * h * self._at(x, u, time)
+            x = x + h * self._at(middle, u, time + 0.5 * h)
+        return x
+
+    def _parts(self, x: Array, step: float) -> int:
+        """Parts of a step that no eigenvalue of the rates' slopes at x (n,) multiplied by exceeds one."""
+        h = STEP * np.maximum(1.0, np.abs(x))
+        moved = np.concatenate([x[None], x + np.diag(h)])
+        rates = self._at(moved, np.repeat(self.middle[None], len(moved), axis=0), 0.0)
+        slopes = ((rates[1:] - rates[0]) / h[:, None]).T
+        if not np.all(np.isfinite(slopes)):
+            return MOST_PARTS + 1
+        return int(np.ceil(np.clip(step * np.abs(np.linalg.eigvals(slopes)).max(), 1.0, MOST_PARTS + 1)))
 
     def _at(self, x: Array, u: Array, time: float) -> Array:
         z, first = {}, 0
@@ -115,33 +130,36 @@ class DrivenStates:
             z[leaf] = u[:, first : first + lower.size]
             first += lower.size
         z |= {name: np.broadcast_to(value, (len(x), value.shape[1])) for name, value in self._known.items()}
-        z |= {name: np.full((len(x), 1), time) for name in TIME_LEAVES}
-        return self._rates.at(x, z)
+        return self._rates.at(x, z | {"t": np.full((len(x), 1), time)})
 
-    def led_back(self, x: Array, value: Callable[[Array], Array], sign: Array, times: Array) -> Array:
+    def led_back(self, x: Array, value: Callable[[Array, float], Array], sign: Array, times: Array) -> Array:
         """Values (times, width) times sign while inputs lead each term, alone, to where that is below zero.
 
         The inputs of a term that change it most are REACH of the way to the bounds by which it falls. Zeros
-        stand behind the time when no term is positive or rises; NaN where an input without bounds counts.
+        stand behind the time when no term is positive or rises. NaN where an input without bounds counts or
+        states do not stay finite; all are NaN where states change too fast for these steps.
 
-        x : (n,) the state;  value : terms of states (K, n), (K, width)
+        x : (n,) the state;  value : terms of states (K, n) at a time, (K, width)
         sign : (width,) +1 of terms that are to fall, -1 of terms that are to rise, 0 of others
         times : s, from zero
         """
         probes = self.middle + np.concatenate([np.zeros((1, self.middle.size)), SMALL * np.diag(self._reach)])
         states, steps = np.repeat(x[None], len(probes), axis=0), np.diff(times)
+        along, parts = np.zeros((times.size, sign.size)), self._parts(x, float(steps.max()))
+        if parts > MOST_PARTS:
+            return np.full_like(along, np.nan)
         for time, step in zip(times[:PROBED], steps[:PROBED], strict=False):
-            states = self.after(states, probes, time, step)
-        ends = value(states)
+            states = self.after(states, probes, time, step, parts)
+        ends = value(states, times[:PROBED][-1])
         effects = (ends[1:] - ends[0]).T  # (width, inputs)
         effects[np.abs(effects) <= SLIGHT * np.abs(effects).max(axis=1, keepdims=True)] = 0.0
         u = self.middle - sign[:, None] * np.sign(effects) * self._reach
         states, own = np.repeat(x[None], sign.size, axis=0), np.arange(sign.size)
-        along = np.zeros((times.size, sign.size))
-        along[0] = sign * value(x[None])[0]
+        along[0] = sign * value(x[None], times[0])[0]
         for k, (time, step) in enumerate(zip(times, steps, strict=False), start=1):
-            states = self.after(states, u, time, step)
-            along[k] = sign * value(states)[own, own]
+            states = self.after(states, u, time, step, parts)
+            along[k] = sign * value(states, times[k])[own, own]
             if not np.any((along[k] > 0.0) | (along[k] > along[k - 1])):
                 break
-        return np.where((effects[:, ~self._bounded] != 0.0).any(axis=1), np.nan, along)
+        unknown = (effects[:, ~self._bounded] != 0.0).any(axis=1) | ~np.isfinite(along).all(axis=0)
+        return np.where(unknown, np.nan, along)

@@ -25,7 +25,7 @@ from scipy import linalg
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import ChainRule, Graph
-from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf
+from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.contacts.contact_rows import above, lands, stands, stays, touches
 from trajopt.problem.contacts.loop_poses import NEARLY, fixed_at
 from trajopt.problem.costs_and_constraints import Constraint, Easing, Relaxation
@@ -160,9 +160,12 @@ class StartState:
         return self.values[self.problem.constraints[row.number].term.quantity]
 
     def slope(self, row: StartRow, by: str) -> Array:
-        """(width, n) the derivative by "q" or "v"."""
+        """(width, n) the derivative by "q", "v" or "t", (width, 1)."""
         chain = self.rows._chain
-        return self.D[chain.rows[self.problem.constraints[row.number].term.quantity], chain.columns[by]]
+        rows = chain.rows[self.problem.constraints[row.number].term.quantity]
+        if by in chain.columns:
+            return self.D[rows, chain.columns[by]]
+        return np.zeros((rows.stop - rows.start, 1 if by == "t" else self.q.size))
 
     def misfit(self, row: StartRow) -> Array:
         """(width,) of its equations, by how much they do not hold; zero for other components."""
@@ -225,7 +228,7 @@ class StartState:
         self, row: StartRow, own: Constraint, value: Array, off: Array, slack: Array
     ) -> tuple[Constraint, Array, str]:
         basis = self.problem.trajectory.arcs[0].basis
-        rate = self.slope(row, "q") @ self.v * self.duration if self.duration else np.zeros_like(value)
+        rate = (self.slope(row, "q") @ self.v + self.slope(row, "t")[:, 0]) * self.duration
         rate = np.where(row.of_v, 0.0, rate)  # that of velocities follows from accelerations, too
         near = float(basis.greville[1])
         ahead = value + rate * near  # the next control point of a curve, given as well
@@ -281,25 +284,33 @@ class StartState:
             name for name, own in self.problem.parameters.items() if np.array_equal(own.lower, own.upper)
         }
         known = {leaf: self.leaves[leaf] for leaf in map(parameter_leaf, fixed)}
-        if not rates.needed <= {*known, *bounds_of_inputs(self.problem), "q", "v", *TIME_LEAVES}:
+        known["arc_duration"] = np.array([[self.duration]])
+        lower, upper = self.problem.trajectory.duration_bounds
+        if np.array_equal(lower, upper):
+            known["duration"] = np.array([[lower.sum()]])
+        if not rates.needed <= {*known, *bounds_of_inputs(self.problem), "q", "v", "t"}:
             return none
         driven, graph, n = DrivenStates(self.problem, rates, known), self.rows.graph, self.q.size
 
-        def value(states: Array) -> Array:
+        def value(states: Array, time: float) -> Array:
             at = {leaf: np.repeat(each, len(states), axis=0) for leaf, each in self.leaves.items()}
             at |= {"q": states[:, :n]} | ({"v": states[:, n:]} if states.shape[1] > n else {})
-            return graph.values(at)[own.term.quantity]
+            return graph.values(at | {"t": np.full((len(states), 1), time)})[own.term.quantity]
 
-        now, times = value(x[None])[0], self._ahead * self.duration
+        now, times = value(x[None], 0.0)[0], self._ahead * self.duration
         with np.errstate(all="ignore"):
-            rate = (value(driven.after(x[None], driven.middle[None], 0.0, times[1]))[0] - now) / times[1]
+            soon = driven.after(x[None], driven.middle[None], 0.0, times[1])
+            rate = (value(soon, times[1])[0] - now) / times[1]
             up = above | (~below & (rate > 0.0))
             bound, end = np.where(up, own.upper, own.lower), now + rate * self.duration
             led = limit & np.isfinite(bound) & (below | above | np.where(up, end > bound, end < bound))
             if not led.any():
                 return none
             bound, sign = np.where(led, bound, now), np.where(led, np.where(up, 1.0, -1.0), 0.0)
-            beyond = driven.led_back(x, lambda states: value(states) - bound, sign, times)
+            beyond = driven.led_back(x, lambda states, time: value(states, time) - bound, sign, times)
+        trajectory = self.problem.trajectory
+        last = (trajectory.nodes.arc + trajectory.nodes.s)[own.over.nodes(trajectory)].max()
+        beyond[self._ahead > last + AGREEMENT] = 0.0
         left = np.maximum.accumulate(beyond > 0.0)
         back = np.maximum.accumulate(left & ~(beyond > 0.0))
         return np.where(led & left & ~back, sign * beyond, 0.0)
@@ -340,14 +351,16 @@ def _from(problem: P, start: MeasuredStart | None) -> P:
 
 def _start_row(problem: Problem, graph: Graph, number: int, own: Constraint, known: set[str]) -> StartRow:
     width = own.lower.size
-    depends, of_v = np.zeros(width, bool), np.zeros(width, bool)
+    depends, of_q, of_v = np.zeros((3, width), bool)
     for leaf, pattern in graph.leaf_pattern(own.term.quantity).items():
         by = np.any(pattern, axis=1)
         if leaf not in known:
             depends |= by
+        if leaf == "q":
+            of_q |= by
         if leaf == "v":
             of_v |= by
-    return StartRow(number, ~depends, of_v, own.over.nodes(problem.trajectory).size == 1)
+    return StartRow(number, ~depends & (of_q | of_v), of_v, own.over.nodes(problem.trajectory).size == 1)
 
 
 def _rows_of_contacts(problem: Problem) -> set[str]:

@@ -328,6 +328,48 @@ def test_limits_that_no_input_within_bounds_keeps_are_no_wider_where_inputs_have
     assert not with_measured_start(cart(0.9, 2.0, np.inf)).relaxations
 
 
+def one_state(rates, term, upper, x=0.0, over="path"):
+    """x' = rates with |u| <= 1, from a measured x, under one limit."""
+    system = trajopt.system(("x",), ("u",), lambda node: [rates(node)])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 3, "radau", duration=2.0))
+    problem.control("u", -1.0, 1.0)
+    problem.start_at(x=[x], measured=True)
+    problem.subject_to(term, upper=upper, over=over)
+    return problem
+
+
+X = trajopt.state("x")
+
+
+@pytest.mark.parametrize(
+    ("rates", "term", "upper", "x", "over"),
+    [
+        (lambda node: 1.0 + 0.1 * node.u, X, 1.0, 0.0, (0.0, 0.4)),  # beyond 1 after 0.9 s, behind the window
+        (
+            lambda node: 1.0 + 0.1 * node.u,
+            trajopt.term(lambda node: node.x - node.t, name="lag"),
+            0.1,
+            0.0,
+            "path",
+        ),
+        (lambda node: node.u, trajopt.term(lambda node: node.t, name="time"), 1.0, 0.0, "path"),
+        (lambda node: node.x**3 + node.u, X, 4.0, 3.0, "path"),  # infinite after 0.06 s
+        (lambda node: node.u + 4.2 - 2.0 * node.duration, X, 1.0, 0.0, "path"),
+    ],
+    ids=["window", "of_time", "time_alone", "infinite", "of_the_duration"],
+)
+def test_limits_that_inputs_keep_or_that_no_simulation_decides_are_no_wider(rates, term, upper, x, over):
+    assert not with_measured_start(one_state(rates, term, upper, x, over)).relaxations
+
+
+def test_a_state_that_settles_within_an_interval_widens_its_limit_by_what_it_exceeds():
+    """Its time constant is a fifth of a step."""
+    problem = one_state(lambda node: (node.u - node.x) / 0.01, X, 1.0, 1.2)
+    (limit,) = (each for each in with_measured_start(problem).constraints if each.easing)
+    upper = limit.limits_at(np.zeros(101, int), np.linspace(0.0, 1.0, 101))[1]
+    assert np.all(upper <= 1.21) and limit.easing.end == pytest.approx(0.2)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("x", "speed", "force"), [(1.2, 0.4, 1.0), (0.9, 2.0, 5.0)])
 def test_a_cart_that_runs_off_its_rail_is_led_back(x, speed, force):
