@@ -256,8 +256,9 @@ def _stated(problem: Problem) -> list[Constraint]:
 
     Rows of slacks are left out: costs are compared with the exact terms that slacks stand for.
     """
-    slacks = {name for name, given in problem.parameters.items() if given.is_slack}
-    found = [each for each in problem.constraints if each.name.rpartition(", ")[0] not in slacks]
+    slacks = {parameter_leaf(name) for name, given in problem.parameters.items() if given.is_slack}
+    read = [{part.quantity for part in terms.operands_of(each.term)} for each in problem.constraints]
+    found = [each for each, parts in zip(problem.constraints, read, strict=True) if slacks.isdisjoint(parts)]
     found += [curve.bounds(terms.extra(name), PATH) for name, curve in problem.extras.items()]
     found += [given.bounds(terms.parameter(name), END) for name, given in problem.parameters.items()]
     return found

@@ -10,6 +10,7 @@ import dynamics
 import trajopt
 from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.integral_checks import cost_checks, size_of_parts
+from trajopt.checks.violations import violations
 
 MASS, SECONDS = 2.0, 0.5
 RESONANT = MASS * (np.pi / SECONDS) ** 2  # N/m
@@ -187,6 +188,17 @@ def test_slacks_of_zero_are_no_cost_of_a_term_that_is_not_zero(not_pushed, push)
     told = replace(not_pushed, curve=replace(not_pushed.curve, apart=(pushed, slack)))
     (check,) = cost_checks(told)
     assert check.relative > BETWEEN and check.integral == pytest.approx(push)
+
+
+def test_a_limit_that_is_named_like_a_row_of_a_slack_is_checked():
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 2, duration=1.0))
+    problem.start_at(x=[0.0])
+    problem.minimize(trajopt.absolute(X - 2.0), over="end")
+    (slack,) = problem.parameters
+    problem.subject_to(X, upper=1.0, name=f"{slack}, 3 of 3")
+    checked = [line.name for line in violations(trajopt.solve(problem, refine=None, starts=1))]
+    assert [name for name in checked if "slack" in name] == [f"{slack}, 3 of 3"]
 
 
 def test_an_absolute_value_that_is_zero_at_the_nodes_alone_is_refused():
