@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.graph.protocols import ForwardDynamics, Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import limits_over_path
@@ -87,7 +88,6 @@ def rates_of(problem: Problem) -> SystemRates | RobotRates | None:
 PROBED = 3  # steps after which effects of inputs are looked at: they have reached the sixth rate
 SMALL = 1e-3  # of the way to a bound: a change of an input whose effects are looked at
 SLIGHT = 0.1  # of the largest effect of an input: those below are left out
-STEP = 1e-7  # of a state, or of one: the change that slopes of rates are read from
 MOST_PARTS = 16  # of a step whose states change too fast for the midpoint rule
 REACH = 0.9  # of the way from the middle of an input's bounds to one: what leads back leaves some of it
 
@@ -116,7 +116,7 @@ class DrivenStates:
 
     def _parts(self, x: Array, step: float) -> int:
         """Parts of a step that no eigenvalue of the rates' slopes at x (n,) multiplied by exceeds one."""
-        h = STEP * np.maximum(1.0, np.abs(x))
+        h = HALF_OF_DIGITS * np.maximum(1.0, np.abs(x))
         moved = np.concatenate([x[None], x + np.diag(h)])
         rates = self._at(moved, np.repeat(self.middle[None], len(moved), axis=0), 0.0)
         slopes = ((rates[1:] - rates[0]) / h[:, None]).T
