@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ def cache_folder() -> Path | None:
     """The first writable folder of: the environment's choice, the user's cache, a temporary one; or None."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     candidates = [Path(chosen)] if chosen else []
-    for candidate in [*candidates, Path(platformdirs.user_cache_dir("trajopt"))]:
+    with suppress(RuntimeError):  # a user without a home
+        candidates.append(Path(platformdirs.user_cache_dir("trajopt")))
+    for candidate in candidates:
         folder = candidate / "kernels"
         if is_writable(folder):
             return folder

@@ -96,6 +96,17 @@ def test_no_folder_is_writable_means_none(monkeypatch):
     kernel.cache_folder.cache_clear()
 
 
+def test_a_user_without_a_home_keeps_kernels_in_a_temporary_folder(monkeypatch, tmp_path):
+    def homeless(name):
+        raise RuntimeError("no home")
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(kernel.platformdirs, "user_cache_dir", homeless)
+    monkeypatch.setattr(kernel.tempfile, "gettempdir", lambda: str(tmp_path))
+    found = kernel.cache_folder.__wrapped__()
+    assert found is not None and found.parent.parent == tmp_path
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="temporary folders of Windows are each user's own")
 def test_a_temporary_folder_that_others_may_write_is_not_trusted(monkeypatch, tmp_path):
     monkeypatch.setattr(kernel.tempfile, "gettempdir", lambda: str(tmp_path))

@@ -1,7 +1,8 @@
 """Loops over arrays, compiled by numba at their first call and kept in a folder of the user.
 
-Numba's own files lie in folders named by the path of the source: every checkout and environment would compile
-the same loops for some fifteen seconds. These are named by the text of the source, beside numba's version.
+Numba's own files lie in folders named by the path of the source: every checkout and environment would
+compile the same loops for some fifteen seconds. These are named by the text of the source and the versions of
+libraries.
 
 Arguments of loops are arrays, numbers and tuples: numba writes their types to disk, and could not read a
 class of this project again after it was renamed. Nor do they use constants of other files, whose changes
@@ -18,11 +19,14 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import llvmlite
 import numba
+import numpy as np
 import platformdirs
 from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 
 def compiled(function: Callable, fastmath: bool | set[str] = False) -> Any:
@@ -58,11 +62,11 @@ class SharedLocator:
     @classmethod
     def from_function(cls, py_func: Callable, py_file: str) -> SharedLocator | None:
         """Places for a function of a file; None, so that numba takes its own, where others may write."""
-        base = config.CACHE_DIR or platformdirs.user_cache_dir("trajopt")  # pyright: ignore[reportAttributeAccessIssue]
-        folder = shared_folder(Path(base) / "loops")
         try:
+            base = config.CACHE_DIR or platformdirs.user_cache_dir("trajopt")  # pyright: ignore[reportAttributeAccessIssue]
+            folder = shared_folder(Path(base) / "loops")
             return None if folder is None else cls(folder, loop_key(py_file))
-        except OSError:
+        except (OSError, RuntimeError):  # no source, no home
             return None
 
 
@@ -70,10 +74,23 @@ class _Files(CompileResultCacheImpl):
     _locator_classes = [SharedLocator, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012, numba's own is one
 
 
+class LoopFiles(IndexDataCacheFile):
+    """Numba's index of one function, and data whose names no other process gives at the same time."""
+
+    def _data_name(self, number: int) -> str:
+        return super()._data_name(number).replace(".nbc", f".{uuid4().hex}.nbc")
+
+
 class LoopCache(FunctionCache):
     """Numba's cache of one function, no failure of which stops the function from being compiled."""
 
     _impl_class = _Files
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        self._cache_file = LoopFiles(
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )
 
     def load_overload(self, sig: object, target_context: object) -> object:
         try:
@@ -90,14 +107,20 @@ class LoopCache(FunctionCache):
 
 @cache
 def loop_key(file: str) -> str:
-    """Digest of all that the loops of a file are made from: its text, this file's, and numba's version."""
+    """Digest of all that loops of a file are made from: its text, this file's, and versions of libraries."""
     texts = (Path(each).read_bytes() for each in (file, __file__))
-    return hashlib.sha256(b"\0".join([numba.__version__.encode(), *texts])).hexdigest()[:16]
+    versions = " ".join(each.__version__ for each in (numba, llvmlite, np))
+    return hashlib.sha256(b"\0".join([versions.encode(), *texts])).hexdigest()[:16]
 
 
 @cache
 def shared_folder(folder: Path) -> Path | None:
-    """`folder`, made where there is none; None where it cannot be written, or others could put code there."""
+    """`folder`, made where there is none; None where it cannot be written, or others could put code there.
+
+    None also for a path that is not absolute: without a home it may begin with "~".
+    """
+    if not folder.is_absolute():
+        return None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -71,6 +71,42 @@ def test_a_folder_in_which_others_may_write_is_not_used(tmp_path, monkeypatch):
     assert shared_folder.__wrapped__(tmp_path / "own" / "loops") is None
 
 
+def test_two_processes_that_save_at_once_give_no_data_the_name_of_others(loops, monkeypatch):
+    """Both have read an empty index; the second saves between the index and the data of the first."""
+    one, other = (loops(checkout)._cache._cache_file for checkout in ("one", "two"))
+    monkeypatch.setattr(other, "_load_index", dict)
+    saved = one._save_data
+
+    def late(name, data):
+        other.save("second", 2.0)
+        saved(name, data)
+
+    monkeypatch.setattr(one, "_save_data", late)
+    one.save("first", 1.0)
+    assert one.load("first") in (None, 1.0) and one.load("second") == 2.0
+
+
+@pytest.mark.parametrize("library", ["numba", "llvmlite", "np"])
+def test_environments_with_other_libraries_share_no_loops(monkeypatch, library):
+    key = compiled_loops.loop_key.__wrapped__(__file__)
+    monkeypatch.setattr(getattr(compiled_loops, library), "__version__", "0.0")
+    assert compiled_loops.loop_key.__wrapped__(__file__) != key
+
+
+def test_a_user_without_a_home_keeps_loops_where_numba_does(tmp_path, monkeypatch):
+    """platformdirs raises, or gives a path that begins with "~" and is not absolute."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr(compiled_loops.platformdirs, "user_cache_dir", lambda name: f"~/.cache/{name}")
+    assert SharedLocator.from_function(None, __file__) is None and not any(tmp_path.iterdir())
+
+    def homeless(name):
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(compiled_loops.platformdirs, "user_cache_dir", homeless)
+    assert SharedLocator.from_function(None, __file__) is None
+
+
 @pytest.mark.long
 def test_a_loop_is_compiled_once_for_two_checkouts(loops):
     assert hits(loops("one")) == 0
