@@ -159,6 +159,13 @@ class Monitor:
             status = Status.EVALUATION_ERROR
         if self._not_finite and status is Status.EVALUATION_ERROR:
             detail = "; ".join(self._not_finite.values())
+        # A violation that is least near the last iterate alone: an iterate before met the rows.
+        if (
+            status is Status.INFEASIBLE
+            and self._history
+            and self._best[-1] <= self._feasibility < self._history[-1]
+        ):
+            status, detail = Status.STEP_TOO_SMALL, ""
         at, objective, infeasibility = self._within_bounds(*self._choose(status, final))
         seconds = self.elapsed
         of_rows, of_lower, of_upper = multipliers_of(self.nlp, at)

@@ -116,7 +116,8 @@ class InteriorPoint(InteriorSteps):
         size = max(1.0, float(np.abs(nlp.start if start is None else start.y).max(initial=0.0)))
         near = np.abs(first.y).max(initial=0.0) <= FAR * size
         result = continued(first, rest, nlp, WarmStart(first.y) if near else start, later)
-        told = (result.detail, note, "" if result.converged else first.detail)
+        is_met = result.converged or result.infeasibility <= self.feasibility < first.infeasibility
+        told = (result.detail, note, "" if is_met else first.detail)
         return replace(result, detail="; ".join(filter(None, told)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_nlps import INF, infeasible, quadratic_with_rows
@@ -10,7 +12,9 @@ from tiers import fast_first
 import trajopt
 from problems import catalogue
 from trajopt.solution.answers import program_of
-from trajopt.solvers.solver import Status
+from trajopt.solvers.interior import interior_point
+from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.solver import Status, WarmStart
 
 ALONE = trajopt.InteriorPoint().alone
 
@@ -52,6 +56,22 @@ def test_what_curves_apart_is_in_conflict_by_its_least_violation():
     """y1 + y2 >= 3 is off by 3 - sqrt 2 on the circle y'y = 1, outside of which y'y grows faster."""
     result = ALONE.solve(infeasible())
     assert result.status is Status.INFEASIBLE and result.detail == "in conflict by 1.59: row 0, row 1"
+
+
+def test_a_violation_is_not_the_least_where_an_iterate_before_met_the_rows():
+    nlp = quadratic_with_rows(np.eye(1), [0.0], [[1.0]], [1.0], [INF])
+    monitor = Monitor(nlp, None, None, feasibility=1e-6)
+    for number, y in enumerate(np.array([[2.0], [0.5]])):
+        monitor.iterate(number, WarmStart(y), nlp.rows(y), nlp.objective(y), 0.0, 0.0)
+    result = monitor.result(Status.INFEASIBLE, None, 1, "in conflict by 0.5: row 0")
+    assert result.status is Status.STEP_TOO_SMALL and result.detail == "" and result.y == 2.0
+
+
+def test_a_conflict_is_not_told_of_a_point_that_ipopt_found_to_meet_the_rows(monkeypatch):
+    met = replace(ALONE.solve(infeasible()), status=Status.STEP_TOO_SMALL, infeasibility=0.0, detail="")
+    monkeypatch.setattr(interior_point, "continued", lambda *_: met)
+    detail = trajopt.InteriorPoint().solve(infeasible()).detail
+    assert detail.startswith("by IPOPT after") and "conflict" not in detail
 
 
 @fast_first("excess", [1e-3, 1e-6])
