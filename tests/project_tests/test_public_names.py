@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pickle
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -107,6 +108,12 @@ def test_packages_say_that_they_carry_types():
         assert (ROOT / package / "py.typed").is_file()
         line = next(line for line in data.splitlines() if line.startswith(f'"{package}" = '))
         assert '"py.typed"' in line
+
+
+def test_modules_that_are_checked_by_strict_types_are_there():
+    """pyright says nothing of a path that leads nowhere."""
+    strict = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pyright"]["strict"]
+    assert [path for path in strict if not (ROOT / path).is_file()] == []
 
 
 def test_type_checkers_and_python_give_a_model_the_same_parameters():

@@ -129,7 +129,13 @@ def component_names(kind: str, name: str, components: object) -> tuple[str, ...]
 
 
 def unknown(
-    kind: str, name: str, lower, upper, guess, width: int, named: int = 0
+    kind: str,
+    name: str,
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
+    guess: ArrayLike | None,
+    width: int,
+    named: int = 0,
 ) -> tuple[Array, Array, Array]:
     """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds.
 

@@ -258,7 +258,7 @@ class Problem(ProblemParts):
         """
         names, mesh, system = self.dynamics.joint_names, self.trajectory, self.dynamics
         components: tuple[Any, ...] = (coordinate,)
-        if isinstance(system, StateEquations) and isinstance(coordinate, str):
+        if isinstance(system, StateEquations) and isinstance(coordinate, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             components = system.components_of(coordinate)
         for component in components:
             self.lower_continuities.append(bounds.lower_continuity(names, mesh, component, order, after))
