@@ -230,8 +230,12 @@ class TimedSolver:
         return result
 
 
+# Steps that end, or the least violation near them, which is not the least one for certain.
+GAVE_UP = (Status.STEP_TOO_SMALL, Status.INFEASIBLE)
+
+
 class FirstSolver(Solver, Protocol):
-    """A solver that is made for some programs, and says STEP_TOO_SMALL where it gives up."""
+    """A solver that is made for some programs, and ends with a status of `GAVE_UP` where another goes on."""
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool: ...
 
@@ -262,7 +266,7 @@ class Fallback:
         counts = (run.max_iterations, getattr(self.then, "max_iterations", None))
         most = min((count for count in counts if count is not None), default=None)
         found = self.first.solve(nlp, first_start, replace(run, max_iterations=most))
-        if found.status is not Status.STEP_TOO_SMALL:
+        if found.status not in GAVE_UP:
             return found
         return continued(found, self.then, nlp, start, run)
 

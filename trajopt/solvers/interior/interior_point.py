@@ -22,7 +22,7 @@ from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, 
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.run import SolverSettings, continued
+from trajopt.solvers.run import GAVE_UP, SolverSettings, continued
 from trajopt.solvers.solver import (
     FEASIBILITY,
     FURTHER_ROWS,
@@ -106,7 +106,7 @@ class InteriorPoint(InteriorSteps):
         if not _is_made_for(nlp):
             return ipopt.solve(nlp, start, later)
         first = self.alone.solve(nlp, start, replace(later, start_kind=run.start_kind))
-        if first.status not in (Status.STEP_TOO_SMALL, Status.INFEASIBLE):
+        if first.status not in GAVE_UP:
             return first
         left = self.max_iterations - first.iterations - 1
         if left < 0:

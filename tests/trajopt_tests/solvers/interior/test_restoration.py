@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_nlps import INF, infeasible, quadratic_with_rows
+from small_nlps import INF, infeasible, quadratic_with_rows, violated
 from tiers import fast_first
 
 import trajopt
@@ -14,6 +14,7 @@ from problems import catalogue
 from trajopt.solution.answers import program_of
 from trajopt.solvers.interior import interior_point
 from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import Status, WarmStart
 
 ALONE = trajopt.InteriorPoint().alone
@@ -72,6 +73,21 @@ def test_a_conflict_is_not_told_of_a_point_that_ipopt_found_to_meet_the_rows(mon
     monkeypatch.setattr(interior_point, "continued", lambda *_: met)
     detail = trajopt.InteriorPoint().solve(infeasible()).detail
     assert detail.startswith("by IPOPT after") and "conflict" not in detail
+
+
+def test_another_solver_goes_on_where_the_violation_is_least_nearby_alone():
+    """sin y + y / 10 is at most 1.16 near y = 1.67, and 1.3 from y = 6.93 on, the least y that is allowed."""
+    nlp = violated(
+        lambda y: np.sin(y) + 0.1 * y,
+        lambda y: np.cos(y) + 0.1,
+        lambda y, multipliers: -multipliers[0] * np.sin(y[0]),
+        (1.3, INF),
+        [8.0],
+    )
+    near = WarmStart(np.array([1.6]), np.zeros(1), np.zeros(1), np.zeros(1))
+    assert ALONE.solve(nlp, near).status is Status.INFEASIBLE
+    result = Fallback(ALONE, trajopt.Ipopt(), lambda nlp: near).solve(nlp)
+    assert result.converged and result.y == pytest.approx(6.93485469)
 
 
 @fast_first("excess", [1e-3, 1e-6])
