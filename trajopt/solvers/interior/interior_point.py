@@ -46,8 +46,8 @@ FAR = 1e6  # times the size of the start: IPOPT begins there rather than at a po
 class InteriorSteps(SolverSettings):
     """The method without IPOPT, with the settings of `InteriorPoint`.
 
-    STEP_TOO_SMALL where it gets stuck or takes too many steps; INFEASIBLE where the violation is least and
-    not zero, with what is in conflict in the `detail`.
+    STEP_TOO_SMALL where it gets stuck or takes too many steps; INFEASIBLE where the violation is least nearby
+    and not zero, with what is in conflict in the `detail`, and by which sum of violations of scaled rows.
     """
 
     feasibility: float = FEASIBILITY
