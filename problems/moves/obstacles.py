@@ -56,8 +56,9 @@ def always_near(model: dynamics.RigidBodyModel, clearance: float = 0.0) -> list[
     Nothing that a motion does takes them apart, mostly as the shapes that cover them are too large.
     """
     clearances = dynamics.Clearances(model, dynamics.Scene())
-    lower = np.maximum(model.limits.q_lower, -np.pi)
-    upper = np.minimum(model.limits.q_upper, np.pi)
+    centre = np.clip(0.0, model.limits.q_lower, model.limits.q_upper)
+    lower = np.maximum(model.limits.q_lower, centre - np.pi)
+    upper = np.minimum(model.limits.q_upper, centre + np.pi)
     q = lower + (upper - lower) * np.random.default_rng(0).random((POSES, model.n))
     within = clearance + CLOSER if clearance > 0.0 else 0.0
     reason = f"stay within {1e3 * clearance:g} mm" if clearance > 0.0 else "touch"

@@ -104,7 +104,7 @@ def retime(
     checked_model(model)
     check_count("intervals", intervals, least=2)
     accelerations = start_acceleration, end_acceleration
-    if jerk is None and accelerations != (None, None):
+    if jerk is None and any(each is not None for each in accelerations):
         raise OptionError(
             "an acceleration is given at an end, and without a limit of jerk it may jump there: give jerk=, "
             "or leave start_acceleration and end_acceleration out"
@@ -143,7 +143,7 @@ def _on(
     Retiming(model, path, limits, path.grid(CHECKED)).check()
     q = path.at_ends()
     for end, (name, side) in enumerate((("start", AFTER), ("end", BEFORE))):
-        check_state(name, model, limits.parts[-end], (q[end], ends.v[end], ends.a[end]), side)
+        check_state(name, model, limits, -end, (q[end], ends.v[end], ends.a[end]), side)
     try:
         return jerk_limited(model, path, limits, ends)
     except InfeasibleBoundsError:  # which part of a speed would be possible, if that is the reason
@@ -211,7 +211,7 @@ class Retiming:
         """s'^2 at both ends; InfeasibleBoundsError for speeds that are not along the path."""
         if self.ends is None:
             return 0.0, 0.0
-        rates = self.ends.rates(self.path.at_ends(1), self.path.at_ends(2))
+        rates = self.ends.rates(self.path.at_ends(1), self.path.at_ends(2), self.path.length)
         return float(rates[0, 0] ** 2), float(rates[1, 0] ** 2)
 
     def motion(self) -> RetimedMotion:

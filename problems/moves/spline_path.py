@@ -54,9 +54,14 @@ class SplinePath:
         """d^order p / ds^order at both ends, (2, n)."""
         return self(self.breakpoints[[0, -1]], order)
 
+    @property
+    def length(self) -> float:
+        """Of the coordinate s, from end to end."""
+        return float(self.breakpoints[-1] - self.breakpoints[0])
+
     def divided(self, places: Array) -> SplinePath:
         """The same path with breakpoints at places within it, too; those on one of its own are left out."""
-        length, known = self.breakpoints[-1] - self.breakpoints[0], self.breakpoints
+        length, known = self.length, self.breakpoints
         apart = [place for place in places.tolist() if np.abs(known - place).min() > AGREEMENT * length]
         if not apart:
             return self

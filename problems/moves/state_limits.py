@@ -22,17 +22,20 @@ AFTER, BEFORE = 1.0, -1.0  # the motion that a state begins, and the one that it
 def check_state(
     name: str,
     model: RigidBodyModel,
-    limits: MotionLimits,
+    every: MotionLimits,
+    number: int,
     state: tuple[Array, Array, Array],
     side: float,
 ) -> None:
     """Raise InfeasibleBoundsError for rates beyond limits, or that lead beyond them, with the state's name.
 
+    number : of the segment of the limits that the state is on
     state : q, v and a, (n,) each, NaN where free; side : AFTER or BEFORE
     With a limit of jerk a joint goes on to a speed of v + a |a| / (2 jerk), with one of acceleration from
-    there to a stop at q + v |v| / (2 acceleration) at least; before a state likewise.
+    there to a stop at q + v |v| / (2 acceleration) at least; before a state likewise. That may be on other
+    segments: the widest limits count.
     """
-    q, v, a = state
+    (q, v, a), limits = state, every.of(number)
 
     def check(kind: str, value: Array, upper: Array, where: str = "") -> None:
         with np.errstate(invalid="ignore"):
@@ -48,9 +51,9 @@ def check_state(
     check("acceleration", np.abs(a), limits.acceleration)
     which = "after it" if side == AFTER else "before it"
     with np.errstate(invalid="ignore"):
-        extreme = v + side * np.nan_to_num(a) * np.abs(np.nan_to_num(a)) / (2.0 * limits.jerk)
-        stop = q + side * v * np.abs(v) / (2.0 * limits.acceleration)
-    check("speed", np.abs(extreme), limits.velocity, f" {which}, as the jerk is limited")
+        extreme = v + side * np.nan_to_num(a) * np.abs(np.nan_to_num(a)) / (2.0 * every.jerk)
+        stop = q + side * v * np.abs(v) / (2.0 * every.acceleration)
+    check("speed", np.abs(extreme), every.velocity, f" {which}, as the jerk is limited")
     check("position", stop, model.limits.q_upper, f" {which}, where it can stop first")
     check("position", -stop, -model.limits.q_lower, f" {which}, where it can stop first")
     if limits.has_torque and np.all(np.isfinite(state)):

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--track-weight",
     type=float,
-    default=10.0,
-    show_default=True,
-    help="Of the mean squared distance to the measured coordinates, in 2 degrees and 0.02 m.",
+    help="Of the mean squared distance to the measured coordinates, in 2 degrees and 0.02 m [default: 10].",
 )
 @click.option("--intervals", type=int, help="Of the mesh [default: 50 per second].")
 @click.option("--emg", type=EXISTING_FILE, help="Electromyography beside the activations, .sto or .mot.")
@@ -62,7 +60,7 @@ def muscles(
     passive: bool,
     joint_load: tuple[tuple[str, float], ...],
     track: bool,
-    track_weight: float,
+    track_weight: float | None,
     intervals: int | None,
     emg: Path | None,
     side: str,
@@ -81,16 +79,18 @@ def muscles(
     from problems.human.muscles.electromyography import read_electromyography
     from problems.human.muscles.given_motion import muscles_of_motion
     from problems.human.muscles.muscle_use import solve_muscles
-    from problems.human.muscles.tracked_motion import muscles_track, solve_tracking
+    from problems.human.muscles.tracked_motion import WEIGHT, muscles_track, solve_tracking
     from trajopt.base.errors import OptionError
 
+    if track_weight is not None and not track:
+        raise OptionError("--track-weight is of a motion that gives way: give --track, too")
+    if track and joint_load:
+        raise OptionError("--joint-load is of muscles along the measured motion: leave it or --track out")
     osim, loads, moments = trial.read(muscles=True)
     problem = muscles_of_motion(
         osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive,
         intervals=intervals,
     )  # fmt: skip
-    if track and joint_load:
-        raise OptionError("--joint-load is of muscles along the measured motion: leave it or --track out")
     for joint, weight in joint_load:
         load = joint_force(osim, problem, joint, loads)
         problem.problem.minimize(weight * load**2, name=f"squared contact force in {joint}")
@@ -98,7 +98,8 @@ def muscles(
     output.progress(f"{problem.block.m} muscles on {len(problem.coordinates)} coordinates")
     lines, more, tracked = list(moments.problems), {}, None
     if track:
-        tracked = solve_tracking(muscles_track(problem, loads, weight=track_weight))
+        weight = WEIGHT if track_weight is None else track_weight
+        tracked = solve_tracking(muscles_track(problem, loads, weight=weight))
         use, moved = tracked.use, tracked.moments
         lines.append(str(tracked))
         more = {"deviation": dict(zip(moved.names, tracked.deviation.tolist(), strict=True))}

@@ -79,14 +79,13 @@ class TrackedUse:
         write_storage(path, Storage("coordinates", moments.time, columns))
 
     def __str__(self) -> str:
-        length, size = self.moments.is_length, self.deviation
-        farthest = max(np.flatnonzero(~length), key=lambda i: size[i], default=None)
-        lines = [str(self.use)]
-        if farthest is not None:
-            angles = np.rad2deg(size[~length])
+        names, lines = np.array(self.moments.names), [str(self.use)]
+        is_angle = ~self.moments.is_length & ~np.isin(names, self.moments.assumed)  # of those measured
+        if is_angle.any():
+            angles = np.rad2deg(self.deviation[is_angle])
             lines.append(
                 f"from the measured motion: {angles.mean():.2g} degrees on average of angles, "
-                f"{np.rad2deg(size[farthest]):.2g} at {self.moments.names[farthest]} (rms)"
+                f"{angles.max():.2g} at {names[is_angle][angles.argmax()]} (rms)"
             )
         return "\n".join(lines)
 

@@ -59,7 +59,7 @@ def _check_states(task: StatedTask) -> None:
         for way, side in ((number - 1, BEFORE), (number, AFTER)):
             if 0 <= way < len(task.steps):
                 model = task.loaded(task.steps[way].payloads)
-                check_state(goal.name, model, task.limits.of(way), state, side)
+                check_state(goal.name, model, task.limits, way, state, side)
 
 
 def _intervals(task: StatedTask) -> int:

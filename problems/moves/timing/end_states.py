@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 from trajopt.base.arguments import finite_numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
-from trajopt.base.tolerances import NOT_ZERO
+from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
 Given = tuple[ArrayLike | None, ArrayLike | None]  # of the start and of the end
 ASIDE = 1e-6  # of a speed or an acceleration, by which it may miss what the path allows
+SMALLEST_RADIUS = 1e-6  # rad or m, on which waypoints are left or reached: rounding bends as much
 ENDS = "start", "end"
 AHEAD = 1.0, -1.0  # sign of an acceleration along the path where the motion begins, or ends, at no speed
 
@@ -49,20 +50,36 @@ class EndStates:
         if not self.in_motion[end]:
             return None
         along = self.v[end] if np.any(self.v[end]) else AHEAD[end] * self.a[end]
+        along = along / np.abs(along).max()  # squares of the smallest speeds would be zero
         return along / np.linalg.norm(along)
 
     def bends(self) -> Array:
-        """Second derivatives, (2, n), of a path with unit slopes there that has these ends."""
+        """Second derivatives, (2, n), of a path with unit slopes there that has these ends.
+
+        Raises InfeasibleBoundsError for ends that turn on a radius of hardly anything.
+        """
         a = np.nan_to_num(self.a)
         found = np.zeros_like(a)
         for end, direction in enumerate(self.directions()):
-            if direction is not None and np.any(self.v[end]):
-                found[end] = (a[end] - (a[end] @ direction) * direction) / (self.v[end] @ self.v[end])
+            if direction is None or not np.any(self.v[end]):
+                continue
+            across, square = a[end] - (a[end] @ direction) * direction, float(self.v[end] @ self.v[end])
+            if np.linalg.norm(across) <= AGREEMENT * np.linalg.norm(a[end]):
+                continue
+            radius = square / float(np.linalg.norm(across))
+            if radius < SMALLEST_RADIUS:
+                raise InfeasibleBoundsError(
+                    f"{ENDS[end]}_acceleration {short_repr(a[end].tolist())} turns {ENDS[end]}_velocity "
+                    f"{short_repr(self.v[end].tolist())} on a radius of {radius:.1e} rad or m: give a higher "
+                    "speed, or an acceleration along it"
+                )
+            found[end] = across / square
         return found
 
-    def rates(self, slopes: Array, bends: Array) -> Array:
+    def rates(self, slopes: Array, bends: Array, length: float) -> Array:
         """r and r' at both ends of a path with p' and p'' (2, n) there, (2, 2).
 
+        length : of the path's coordinate from end to end
         Raises InfeasibleBoundsError for a speed or an acceleration that the path does not allow.
         """
         found = np.zeros((2, 2))
@@ -82,7 +99,8 @@ class EndStates:
             second = float((a - turning) @ slope) / square
             missed = np.linalg.norm(a - turning - second * slope)
             backwards = rate == 0.0 and AHEAD[end] * second < 0.0
-            if backwards or missed > ASIDE * (np.linalg.norm(a) + np.linalg.norm(turning)):
+            rounding = AGREEMENT * np.linalg.norm(v) * rate / length  # of a line, which has no turning
+            if backwards or missed > ASIDE * (np.linalg.norm(a) + np.linalg.norm(turning)) + rounding:
                 raise InfeasibleBoundsError(
                     f"{ENDS[end]}_acceleration is {short_repr(a.tolist())}, and the path with this speed "
                     f"allows {short_repr(turning.tolist())} and any multiple of {short_repr(slope.tolist())} "

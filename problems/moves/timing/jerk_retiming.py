@@ -62,8 +62,8 @@ def jerk_limited(
     knots = rows.along.knots(np.linspace(0.0, 1.0, COARSE + 1), COARSE)
     if not np.any(ends.in_motion):
         return _proved(_with_room(_on_even_times(rows, _fastest(rows, knots, {}, None), 1)))
-    along = SmoothPath(path, ends.rates(path.at_ends(1), path.at_ends(2)))
-    in_passing = 2.0 * (path.breakpoints[-1] - path.breakpoints[0]) / max(along.rates[:, 0].sum(), NOT_ZERO)
+    along = SmoothPath(path, ends.rates(path.at_ends(1), path.at_ends(2), path.length))
+    in_passing = 2.0 * path.length / max(along.rates[:, 0].sum(), NOT_ZERO)
     at_rest = rows.on(knots, {}).highest_constant ** -0.5
     rows = _with_period(replace(rows, along=along), float(min(at_rest, in_passing)))
     for finer in FINER[:-1]:  # ends at limits leave little room, which takes short spans

@@ -10,11 +10,11 @@ from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the
 import dynamics
 from problems.cli.command_line import main
 from problems.human.measured.external_loads import MeasuredForce
-from problems.human.measured.inverse_dynamics import joint_moments
+from problems.human.measured.inverse_dynamics import JointMoments, joint_moments
 from problems.human.motions.motion_file import MotionTable, read_motion
 from problems.human.muscles.given_motion import muscles_of_motion
 from problems.human.muscles.muscle_use import solve_muscles
-from problems.human.muscles.tracked_motion import muscles_track, solve_tracking
+from problems.human.muscles.tracked_motion import TrackedUse, muscles_track, solve_tracking
 from problems.human.opensim.storage import Storage, write_storage
 from trajopt.base.errors import OptionError
 
@@ -78,8 +78,27 @@ def test_the_command_writes_the_motion_that_muscles_drive(tmp_path):
     times = read_motion(tmp_path / "run" / "coordinates.sto").time
     distance = np.sqrt(np.mean((moved - 0.5 * np.sin(3.0 * times)) ** 2))
     assert answer["deviation"]["elbow"] == pytest.approx(distance, rel=1e-3)
-    refused = CliRunner().invoke(main, [*arguments, "--joint-load", "hinge", "1"])
-    assert refused.exit_code == 2 and "leave it or --track out" in refused.output
+
+
+def test_options_that_do_not_go_with_each_other_are_refused(tmp_path):
+    for name in ("arm.osim", "swing.mot"):
+        (tmp_path / name).write_text("")
+    arguments = ["muscles", str(tmp_path / "arm.osim"), str(tmp_path / "swing.mot")]
+    for options, message in (
+        (["--track", "--joint-load", "hinge", "1"], "leave it or --track out"),
+        (["--track-weight", "5"], "give --track, too"),
+    ):
+        refused = CliRunner().invoke(main, [*arguments, *options])
+        assert refused.exit_code == 2 and message in refused.output
+
+
+def test_coordinates_that_were_not_measured_do_not_count_in_the_distance_of_angles():
+    zero = np.zeros((2, 3))
+    moments = JointMoments(
+        ("hip", "toe", "lift"), np.arange(2.0), zero + np.deg2rad([3.0, 0.0, 1.0]), zero, zero, zero,
+        np.array([False, False, True]), (), ("toe",), 0.0,
+    )  # fmt: skip
+    assert "3 degrees on average of angles, 3 at hip" in str(TrackedUse(None, moments, zero))  # pyright: ignore
 
 
 def test_weights_and_motors_that_are_not_positive_are_refused():

@@ -14,6 +14,7 @@ from problems.moves import over_segments
 from problems.moves.certificate import largest
 from problems.moves.controller.hand_over import _slower
 from problems.moves.motion_limits import limits_of
+from problems.moves.state_limits import AFTER, check_state
 from problems.moves.tasks.task_file import task_of
 from problems.moves.tasks.task_statement import statement_of
 from trajopt.base import errors
@@ -332,3 +333,14 @@ def test_a_goal_in_motion_keeps_the_limits_of_both_of_its_ways():
     task.limits(velocity=over_segments([1.0, 0.5]), acceleration=2.0)
     with pytest.raises(errors.InfeasibleBoundsError, match=r"speed of joint 'carriage' is 0\.8.* is 0\.5"):
         task.solve()
+
+
+def test_a_speed_that_the_wider_limits_of_the_next_segment_hold_is_not_refused():
+    """0.95 m/s at 1 m/s^2: by 5 m/s^3 up to 1.05 m/s, but for the next segment, where that may be reached."""
+    robot, state = carriage(), (np.zeros(1), np.array([0.95]), np.ones(1))
+    limits = limits_of(robot, 1.0, 2.0, None, over_segments([5.0, 200.0]), np.arange(3.0))
+    check_state("start", robot, limits, 0, state, AFTER)
+    for given, number in ((limits.of(0), 0), (limits, 1)):
+        fast = state if number == 0 else (state[0], np.array([1.05]), np.zeros(1))
+        with pytest.raises(errors.InfeasibleBoundsError, match=r"'carriage' is 1\.05.* its limit is 1:"):
+            check_state("start", robot, given, number, fast, AFTER)

@@ -259,3 +259,12 @@ def test_links_that_are_seen_and_have_no_shape_are_named_or_fitted():
     fitted = moves.robot(text, shapes="fit_visual").model
     assert [shape.carrier for shape in fitted.shapes] == ["l1", "l2"]
     assert len(dynamics.urdf_shapes(text, visuals="skip")) == 1
+
+
+def test_poses_of_a_range_that_lies_beyond_a_turn_are_within_it():
+    """Between 4 m and 5 m they overlap up to 4.6 m; below 4 m, where the slide never is, everywhere."""
+    slide = joint("slide", "prismatic", "world", "carriage", "1 0 0")
+    slide = slide.replace('"-3" upper="3"', '"4" upper="5"')
+    fixed = joint("f", "fixed", "world", "wall", at="3.6 0 0")
+    rail = robot_of(link("world"), link("wall", 0.5), link("carriage", 0.5), fixed, slide)
+    assert names_of(clearances_of(rail.model, moves.Scene(), 0.0)) == [{"carriage", "wall"}]

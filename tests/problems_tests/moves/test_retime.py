@@ -367,6 +367,7 @@ def test_a_path_takes_the_directions_of_its_speeds_and_a_way_back_as_long():
         ({"end_velocity": [np.nan]}, errors.NotFiniteError, "end_velocity"),
         ({"end_velocity": [1.0], "tube": 0.1}, errors.OptionError, "use moves.Task"),
         ({"start_acceleration": [1.0]}, errors.OptionError, "without a limit of jerk it may jump"),
+        ({"end_acceleration": np.ones(2)}, errors.OptionError, "without a limit of jerk it may jump"),
     ],
 )
 def test_speeds_at_ends_that_no_motion_has_are_refused(ends, error, message):

@@ -10,6 +10,7 @@ import dynamics
 import trajopt
 from problems import moves
 from problems.moves.spline_path import path_of
+from problems.moves.timing.end_states import end_states_of
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, ProblemError
 
 JERK = 20.0
@@ -210,6 +211,32 @@ def test_an_acceleration_that_the_path_does_not_allow_is_refused_with_those_that
             moves.retime(
                 robot, path, velocity=9.0, jerk=JERK, start_velocity=path(0.0, 1), start_acceleration=a
             )
+
+
+def rates_of(model, waypoints, v, a):
+    ends = end_states_of(model, (None, v), (None, a))
+    path = path_of(model, waypoints, True, ends)
+    return ends.rates(path.at_ends(1), path.at_ends(2), path.length)
+
+
+def test_rounding_refuses_no_speed_without_an_acceleration():
+    """The end of a line through waypoints has a second derivative of rounding, and so have its turns."""
+    model = ur5()
+    for count in range(2, 6):
+        waypoints = random_waypoints(count, count)
+        v = np.random.default_rng(count).normal(size=6)
+        r, second = rates_of(model, waypoints, v, 0.0 * v)[1]
+        assert r > 0.0 and abs(second) < 1e-9 * r**2
+
+
+def test_speeds_near_zero_have_a_direction_and_their_turns_a_radius():
+    robot = dynamics.from_dh([{"a": 0.5, "mass": 1.0}] * 2, gravity=(0.0, 0.0, -9.81))
+    line = [[0.0, 0.0], [1.0, 2.0]]
+    for size in (1e-9, 1e-200, 5e-324):
+        rate, second = rates_of(robot, line, [0.0, size], [0.0, 0.0])[1]
+        assert rate == pytest.approx(size, rel=0.5, abs=0.0) and abs(second) <= 1e-9 * rate**2
+    with pytest.raises(InfeasibleBoundsError, match=r"turns end_velocity .* a radius of 1\.0e-12 rad or m"):
+        rates_of(robot, line, [0.0, 1e-6], [1.0, 0.0])
 
 
 @pytest.mark.long
