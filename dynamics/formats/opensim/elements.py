@@ -24,6 +24,7 @@ STATION_FRAME = "StationDefinedFrame"
 STATIONS = ("Station", "Marker")
 CORNERS = ("point_a", "point_b", "point_c", "origin_point")
 STATION_AXES = {"ab_axis": "+x", "ab_x_ac_axis": "+y"}
+ON_A_LINE = 1e-9  # sine of the angle between three stations, below which rounding would turn the frame
 INFINITE = {f"{sign}{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "infinity")}
 NAMED = ("JointSet", "ConstraintSet", "ForceSet", "ControllerSet", "ContactGeometrySet", "MarkerSet")
 
@@ -201,10 +202,11 @@ def _station_frame(frame: Element, what: str, ends: Sequence[tuple[str, np.ndarr
         raise OsimError(f"{what} has stations on {' and '.join(bodies)}: put all on one body")
     a, b, c, origin = (place for _, place in ends)
     along, across = (_signed_axis(frame, tag, default, what) for tag, default in STATION_AXES.items())
-    normal = np.cross(b - a, c - a)
-    if not normal.any() or along @ across:
+    sides, normal = (b - a, c - a), np.cross(b - a, c - a)
+    size = np.linalg.norm(normal)
+    if size <= ON_A_LINE * np.prod(np.linalg.norm(sides, axis=1)) or along @ across:
         raise OsimError(f"{what}: its stations are on a line, or its two axes are the same: correct them")
-    first, second = (b - a) / np.linalg.norm(b - a), normal / np.linalg.norm(normal)
+    first, second = sides[0] / np.linalg.norm(sides[0]), normal / size
     turned = np.column_stack([first, second, np.cross(first, second)])
     written = np.column_stack([along, across, np.cross(along, across)])
     path = f"/{GROUND}" if bodies[0] == GROUND else f"/bodyset/{bodies[0]}"

@@ -154,9 +154,10 @@ def _proved(motion: SmoothMotion) -> SmoothMotion:
 
 def _span_count(duration: float, limits: MotionLimits) -> int:
     """So many that a span takes about as long as an acceleration takes to reach its limit."""
-    ramp = np.min(
-        [np.where(np.isfinite(each.jerk), each.acceleration / each.jerk, np.inf) for each in limits.parts]
-    )
+    with np.errstate(invalid="ignore"):  # where neither is limited
+        ramp = np.min(
+            [np.where(np.isfinite(each.jerk), each.acceleration / each.jerk, np.inf) for each in limits.parts]
+        )
     if not np.isfinite(ramp):
         return MOST
     return int(np.clip(np.ceil(duration / (RAMPS * ramp)), FEWEST, MOST))

@@ -66,6 +66,13 @@ CASES = {
     "coupled to none": (osim_text([X, body("y")], [PIN, BAR], coupler("a", "", linear())),
                         "follows no coordinate"),
     "no station": (osim_text([X], [PIN], markers=THREE), "point_a is .*, the name of 0 stations"),
+    "stations on a line but for rounding": (
+        osim_text([X], [PIN], markers="".join(
+            MARKER.replace("'m'", f"'{name}'").replace("</M", f"<location>{place}</location></M")
+            for name, place in (("m", "0.1 0.2 0.3"), ("n", "0.2 0.4 0.6"), ("k", "0.3 0.6 0.9"))
+        ) + THREE.replace("b>m", "b>n").replace("c>m", "c>k")),
+        "its stations are on a line",
+    ),
     "stations on a line": (osim_text([X], [PIN], markers=MARKER + THREE), "its stations are on a line"),
     "axes of stations": (osim_text([X], [PIN], markers=MARKER + THREE.replace("+x", "w")),
                          "ab_axis is 'w'"),

@@ -9,8 +9,10 @@ from tiers import every, fast_first
 import dynamics
 import trajopt
 from problems import moves
+from problems.moves.motion_limits import limits_of
 from problems.moves.spline_path import path_of
 from problems.moves.timing.end_states import end_states_of
+from problems.moves.timing.jerk_retiming import _span_count
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, ProblemError
 
 JERK = 20.0
@@ -211,6 +213,12 @@ def test_an_acceleration_that_the_path_does_not_allow_is_refused_with_those_that
             moves.retime(
                 robot, path, velocity=9.0, jerk=JERK, start_velocity=path(0.0, 1), start_acceleration=a
             )
+
+
+def test_a_joint_may_have_neither_a_limit_of_jerk_nor_one_of_acceleration():
+    """The numerical warning of infinity by infinity would be an error here."""
+    limits = limits_of(ur5(), 2.0, [2.0] * 5 + [np.inf], None, [100.0] * 5 + [np.inf])
+    assert _span_count(20.0, limits) == 400 and _span_count(5.0, limits) == 250
 
 
 def rates_of(model, waypoints, v, a):
