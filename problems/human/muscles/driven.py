@@ -28,6 +28,7 @@ from problems.human.muscles.given_motion import (
     muscles_in,
     state_effort,
     state_equilibrium,
+    state_reserves,
     strengths,
 )
 from trajopt.base.arguments import check_choice, check_known, check_positive
@@ -42,7 +43,7 @@ def muscle_problem(
     tendon: Tendon = "rigid",
     reserves: float | Mapping[str, float] = 1.0,
     motors: float = MOTORS,
-    unpowered: tuple[str, ...] = (),
+    unpowered: str | tuple[str, ...] = (),
     paths: PathSurrogate | None = None,
     motion: np.ndarray | None = None,
     smoothing: float = SMOOTHING,
@@ -60,10 +61,11 @@ def muscle_problem(
     unpowered : coordinates without a reserve, such as those of a pelvis that nothing but the ground holds
     paths : polynomials of the model's paths; None: they are fitted to these
     motion : (K, n) poses near which they are fitted more closely
-    For the others see `muscles_of_motion`. States and controls are "activation", "excitation", "reserve" and,
-    with compliant tendons, "tendon_force" and "tendon_rate". Terms may use "muscle_moment" (n,) and
-    "muscle_force" (m,), as `trajopt.Quantity("muscle_force")`. Boundary values, limits and further costs are
-    the caller's. Raises ProblemError for a model without muscles.
+    For the others see `muscles_of_motion`. States and controls are "activation", "excitation", where there is
+    one "reserve", and, with compliant tendons, "tendon_force" and "tendon_rate". Terms may use
+    "muscle_moment" (n,) and "muscle_force" (m,), as `trajopt.Quantity("muscle_force")`. Boundary values,
+    limits and further costs are the caller's. Raises ProblemError for a model without muscles,
+    UnknownNameError for a coordinate that it lacks, OptionError for strengths that are not positive.
     """
     check_choice("tendon", tendon, ("rigid", "compliant"))
     check_smoothing(smoothing)
@@ -72,6 +74,7 @@ def muscle_problem(
     paths = muscles.paths.surrogate(motion) if paths is None else paths.only(muscles.names)
     robot = MuscledRobot(model.robot, paths, fibres, tendon)
     names = tuple(model.robot.joint_names)
+    unpowered = (unpowered,) if isinstance(unpowered, str) else unpowered
     for joint in unpowered:
         check_known("coordinate", joint, names)
     motor = {i: k for k, i in enumerate(i for i, joint in enumerate(names) if joint not in unpowered)}
@@ -83,7 +86,9 @@ def muscle_problem(
     system = muscle_system(muscles, tendon, smoothing, len(motor), dynamics=robot, torques=torques)
     problem = trajopt.Problem(system, trajectory, name=name)
     strength = _strengths(reserves, motors, robot)[list(motor)]
-    state_effort(problem, fibres.count, strength, least)
+    state_effort(problem, fibres.count, least)
+    if motor:
+        state_reserves(problem, strength)
     problem.subject_to(trajopt.state(ACTIVATION), least, 1.0, name="limits of activation")
     if tendon == "compliant":
         problem.subject_to(trajopt.state(TENDON_FORCE), 0.0, STRONGEST_TENDON, name="limits of tendon forces")

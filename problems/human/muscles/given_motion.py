@@ -133,7 +133,8 @@ def _problem(
 ) -> trajopt.Problem:
     """The problem of the module's equations."""
     problem = trajopt.Problem(system, mesh, name="muscles of a motion")
-    reserve = state_effort(problem, block.m, strength, least)
+    state_effort(problem, block.m, least)
+    reserve = state_reserves(problem, strength)
     _bound_states(problem, block, least)
     missing = trajopt.block_term(block, output=MISSING, name="moments of muscles", unit="N m or N")
     problem.subject_to(missing - reserve, equals=0.0, name="moments")
@@ -216,20 +217,24 @@ def muscle_system(muscles: Muscles, tendon: Tendon, smoothing: float, reserves: 
         return [activation, node.tendon_rate] if elastic else [activation]
 
     states = {ACTIVATION: m} | ({TENDON_FORCE: m} if elastic else {})
-    controls = {EXCITATION: m, RESERVE: reserves} | ({TENDON_RATE: m} if elastic else {})
+    controls = {EXCITATION: m} | ({RESERVE: reserves} if reserves else {})
+    controls |= {TENDON_RATE: m} if elastic else {}
     units = {ACTIVATION: "1", EXCITATION: "1"} | ({TENDON_FORCE: "1", TENDON_RATE: "1/s"} if elastic else {})
     return trajopt.system(states, controls, rates, units=units, **more)
 
 
-def state_effort(problem: trajopt.Problem, m: int, strength: np.ndarray, least: float) -> trajopt.Quantity:
-    """Excitations and reserves as controls with a(0) = e(0), and their squares as costs; the reserves."""
+def state_effort(problem: trajopt.Problem, m: int, least: float) -> None:
+    """Excitations as controls with a(0) = e(0), and their squares as a cost."""
     excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
-    reserve = problem.control(
-        RESERVE, -FREE_RESERVE * strength, FREE_RESERVE * strength, guess=0.0, unit="N m or N"
-    )
     at_start = excitation - trajopt.state(ACTIVATION)
     problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
     problem.minimize(sum_of_squares(EXCITATION, np.ones(m)), name="excitations")
+
+
+def state_reserves(problem: trajopt.Problem, strength: np.ndarray) -> trajopt.Quantity:
+    """Reserves as controls, which it returns, and their squares in strengths as a cost."""
+    largest = FREE_RESERVE * strength
+    reserve = problem.control(RESERVE, -largest, largest, guess=0.0, unit="N m or N")
     problem.minimize(sum_of_squares(RESERVE, strength), name="reserves")
     return reserve
 

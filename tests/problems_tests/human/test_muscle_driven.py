@@ -50,6 +50,19 @@ def test_a_bound_on_the_force_of_a_muscle_holds():
     assert bounded.objective > free.objective
 
 
+@pytest.mark.long
+def test_muscles_alone_drive_a_robot_whose_coordinates_have_no_reserve():
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    mesh = trajopt.Trajectory.collocation(intervals=8, order=3, duration=0.8)
+    problem = muscle_problem(model, mesh, unpowered="elbow")
+    problem.start_at(q=[-0.2], v=[0.0])
+    problem.subject_to(trajopt.q, equals=[0.2], over="end", name="lifted")
+    solution = trajopt.solve(problem, refine=None, starts=1, coarse_to_fine=False)
+    assert solution.converged and "reserves" not in solution.cost_terms
+    moment = float(solution.value(trajopt.Quantity("muscle_moment"), 0.8)[0])
+    assert float(solution.tau(0.8)[0]) == pytest.approx(moment, abs=1e-3)
+
+
 def test_what_muscles_cannot_drive_is_refused():
     with pytest.raises(ProblemError, match="muscles=True"):
         muscle_problem(dynamics.load_osim(muscled_arm()), MESH)
