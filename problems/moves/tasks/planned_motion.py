@@ -217,9 +217,11 @@ class PlannedMotion(SplineMotion):
 
     @cached_property
     def _clearances(self) -> list[tuple[int, dynamics.Clearances]]:
-        """The distances of every load, with the arc that it begins with."""
-        models = dict.fromkeys(self.loaded)
-        each = [(self.loaded.index(model), self.task.clearances(model)) for model in models]
+        """The distances with every load, each time that it begins, with the arc of that."""
+        begins = [
+            arc for arc, model in enumerate(self.loaded) if arc == 0 or model is not self.loaded[arc - 1]
+        ]
+        each = [(arc, self.task.clearances(self.loaded[arc])) for arc in begins]
         return [(arc, clearances) for arc, clearances in each if clearances is not None]
 
     @cached_property

@@ -1,6 +1,7 @@
 """Pairs of links that a clearance covers: those of the file's joints, whatever is fixed, merged or locked."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -268,3 +269,27 @@ def test_poses_of_a_range_that_lies_beyond_a_turn_are_within_it():
     fixed = joint("f", "fixed", "world", "wall", at="3.6 0 0")
     rail = robot_of(link("world"), link("wall", 0.5), link("carriage", 0.5), fixed, slide)
     assert names_of(clearances_of(rail.model, moves.Scene(), 0.0)) == [{"carriage", "wall"}]
+
+
+@pytest.mark.long
+def test_the_way_back_without_a_load_is_checked_as_the_way_there():
+    """A robot that has put its load down is the one that went for it, on another arc."""
+    slide = joint("slide", "prismatic", "world", "carriage", "1 0 0")
+    task = moves.Task(
+        robot_of(link("world"), link("carriage", 0.1), slide),
+        moves.Scene([moves.sphere(0.1, (0.0, 2.0, 0.0))]),
+    )
+    task.start(q=[0.0])
+    task.to(q=[1.0])
+    task.attach("part", "carriage", mass=1.0)
+    task.to(q=[0.5])
+    task.detach("part")
+    task.to(q=[-1.0])
+    task.limits(acceleration=2.0)
+    motion = task.solve(intervals=4)
+    assert motion.converged
+    assert [line.name for line in motion.certificate.lines].count("clearance") == 3
+    met = replace(motion.task, scene=moves.Scene([moves.sphere(0.1, (-0.9, 0.0, 0.0))]))
+    for certificate in (replace(motion, task=met).certificate, replace(motion, task=met).verify()):
+        assert certificate["clearance"].excess == pytest.approx(0.2 + task.clearance, abs=1e-3)
+        assert not certificate.holds
