@@ -56,7 +56,7 @@ class SplinePath:
 
     @property
     def length(self) -> float:
-        """Of the coordinate s, from end to end."""
+        """Difference of the coordinate s between both ends."""
         return float(self.breakpoints[-1] - self.breakpoints[0])
 
     def divided(self, places: Array) -> SplinePath:
