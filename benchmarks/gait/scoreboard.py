@@ -144,10 +144,11 @@ def impossible(found: Sequence[Mapping[str, Any]]) -> str:
 def weights(found: Sequence[Mapping[str, Any]]) -> str:
     """One line per fit: factors of the three weights, mean correlations with both walks."""
     headings = ["fitted to", "power", "steadiness", "rate of leg forces", *found[0]["r"]]
-    rows = [
-        [each["fitted"], *(f"{x:.2f}" for x in each["factors"]), *(f"{r:.3f}" for r in each["r"].values())]
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        ends = zip(each["r"].values(), each["status"].values(), strict=True)
+        cells = [f"{r:.3f}" + ("" if status == "converged" else f" ({status})") for r, status in ends]
+        rows.append([each["fitted"], *(f"{x:.2f}" for x in each["factors"]), *cells])
     return table(headings, rows)
 
 

@@ -34,21 +34,20 @@ PERCENT = np.linspace(0.0, 100.0, 51)  # of the cycle
 
 
 class Walk:
-    """Walks at the speed and step length of one source, each solved from the one before."""
+    """Walks at the speed and step length of one source, each solved from that with the weights unchanged."""
 
     def __init__(self, source: str, size: Size) -> None:
         problem = gait.build(**WALKS[source])
         self.source, self._solver = source, size.solver(problem)
         self._compiled = trajopt.compile(problem)
-        self._before: trajopt.Solution | None = None
+        self._first: trajopt.Solution = self._compiled.solve(solver=self._solver)
         given = {each.keyword: each for each in self._compiled.inputs}
         self._weights = np.array([given[name].numbers(problem)[0] for name in SOUGHT])
 
     def solved(self, logarithms: np.ndarray) -> trajopt.Solution:
         """The walk with every weight times the exponential of its number."""
         weights = dict(zip(SOUGHT, self._weights * np.exp(logarithms), strict=True))
-        self._before = self._compiled.solve(weights, start=self._before, solver=self._solver)
-        return self._before
+        return self._compiled.solve(weights, start=self._first, solver=self._solver)
 
     def difference(self, logarithms: np.ndarray) -> np.ndarray:
         """All curves of the walk less those of the source, each by the measured one's deviation, (k,)."""
@@ -80,8 +79,12 @@ def weights(size: Size) -> list[dict[str, Any]]:
         factors[source] = fit.x
     rows = []
     for fitted, logarithms in factors.items():
-        found = {source: scores(walk.solved(logarithms), source) for source, walk in walks.items()}
-        r = {source: float(np.mean([each.correlation for each in of])) for source, of in found.items()}
-        rows.append({"fitted": fitted, "factors": np.exp(logarithms).tolist(), "r": r})
-        print(fitted, np.round(np.exp(logarithms), 2), r, flush=True)
+        solved = {source: walk.solved(logarithms) for source, walk in walks.items()}
+        r = {
+            source: float(np.mean([each.correlation for each in scores(solution, source)]))
+            for source, solution in solved.items()
+        }
+        status = {source: solution.status.name.lower() for source, solution in solved.items()}
+        rows.append({"fitted": fitted, "factors": np.exp(logarithms).tolist(), "r": r, "status": status})
+        print(fitted, np.round(np.exp(logarithms), 2), r, status, flush=True)
     return rows

@@ -57,9 +57,7 @@ def main(folder: Path, tolerances: list[float]) -> None:
         loads = contact_forces(walk.model, motion.moments, use, walk.forces)
         knee = f"  {loads.force(KNEE).max() / loads.weight:.2f} body weights"
         show(label, use.solution.objective, use.solution.iterations, seconds, knee)
-    for (
-        tolerance
-    ) in tolerances:  # in processes without the CasADi of our solver, beside which OpenSim's fails
+    for tolerance in tolerances:  # in processes without our solver's CasADi, beside which OpenSim's fails
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as own:
             found = own.submit(moco, folder, tolerance).result()
         show(f"MocoInverse, tolerance {tolerance:g}", *found)

@@ -86,7 +86,8 @@ def solve_squat(
     """The optimum of `squat_to_stand`, whose options these are.
 
     Weak reserves leave no way from a motion by hand: the first search has strong ones, the second those that
-    are asked for, both on a coarse mesh, from which the last one starts.
+    are asked for, both on a coarse mesh, from which the last one starts. No nodes are added where limits
+    are exceeded between those of the mesh.
     """
     start = None
     for strength, count in ((max(STRONG, reserves), COARSE), (reserves, COARSE)):

@@ -24,7 +24,7 @@ NARROWER = 0.25  # of the width below which rounding counts: tried too, as more 
 HIGHEST = {"speed": (1, 1.875), "acceleration": (2, 5.774), "jerk": (3, 60.0)}
 SMOOTHING = 8e-3  # s, of a motion whose acceleration jumps: four cycles of a controller of 500 Hz
 NANOSECONDS = 9  # decimals of a time in seconds that a message holds
-MOST_SCALINGS = 30
+MOST_ROUNDS = 30  # of slowing down
 POWERS = {
     "speed": 1.0,
     "acceleration": 0.5,
@@ -88,7 +88,7 @@ def _slowed(
 ) -> HandOver:
     """Points at times of the motion, slowed down until their segments keep its limits, if that helps."""
     found = _points_at(source, segments, times, _whole_cycles(source.duration, 1.0 / speed, cycle))
-    for _ in range(MOST_SCALINGS):
+    for _ in range(MOST_ROUNDS):
         factor = _slower(found.certificate)
         if found.converged or np.isnan(factor):
             break

@@ -140,7 +140,8 @@ def _with_room(motion: SmoothMotion) -> SmoothMotion:
         factor = motion.time_scale(motion.excess_on_spans())
         if not factor > 1.0:  # NaN, where nothing is known
             break
-        motion = motion.slower(factor + AGREEMENT)  # again, as viscous friction falls less
+        # Again and again, as viscous friction falls less.
+        motion = replace(motion, speed=motion.speed.slower(factor + AGREEMENT))
     return motion
 
 
@@ -149,7 +150,7 @@ def _proved(motion: SmoothMotion) -> SmoothMotion:
     found = motion.certified()
     if not found.certificate.excess > TOLERANCE:  # NaN, where nothing is known, is left as it is
         return found
-    return motion.slower(1.0 + AGAIN * found.certificate.excess).certified()
+    return motion.slower(1.0 + AGAIN * found.certificate.excess)
 
 
 def _span_count(duration: float, limits: MotionLimits) -> int:

@@ -88,8 +88,9 @@ class SmoothMotion(PathMotion):
         return found | ({"torque": friction_free(self.model, limits)} if "torque" in found else {})
 
     def slower(self, factor: float) -> SmoothMotion:
-        """The same with all times multiplied by a factor."""
-        return replace(self, speed=self.speed.slower(factor))
+        """The same with all times multiplied by a factor, with a certificate of its own."""
+        ends = self.ends and EndStates(self.ends.v / factor, self.ends.a / factor**2)
+        return replace(self, speed=self.speed.slower(factor), ends=ends).certified()
 
     def verify(self) -> MotionCertificate:
         """All limits again, at samples, from q(t), v(t), a(t), jerk(t) and tau(t) alone.

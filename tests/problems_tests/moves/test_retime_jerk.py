@@ -130,6 +130,14 @@ def test_a_motion_from_and_to_motion_takes_the_time_of_its_phases(first, last, l
     assert checked.holds and checked["ends"].excess < 1e-8
 
 
+def test_a_slower_motion_has_a_certificate_and_ends_of_its_own():
+    motion = in_motion([0.5, 0.0], [0.5, 0.0], 1e-3)
+    slow = motion.slower(2.0)
+    assert slow.converged and slow.certificate["speed"].excess < motion.certificate["speed"].excess
+    assert slow.verify().holds and slow.ends.v[0] == 0.25
+    assert not motion.slower(0.4).converged  # 1.25 m/s where 1 m/s is allowed
+
+
 def test_a_way_too_short_to_change_a_speed_is_passed_at_it():
     motion = in_motion([0.5, 0.0], [0.5, 0.0], 1e-3)
     assert motion.converged and motion.duration == pytest.approx(2e-3, rel=1e-4)

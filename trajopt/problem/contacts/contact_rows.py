@@ -282,7 +282,7 @@ def _stay_on_ground(problem: Problem, contact: Contact, arc: int) -> None:
 
 
 def _height(problem: Problem, contact: Contact, arc: int) -> terms.ExpressionTerm:
-    """Of all points of a foot above the ground of an arc, m."""
+    """Heights of all points of a foot above the ground of an arc, m."""
     label = f"height of {contact.frame} in arc {arc}"
     return terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=contact.points))
 
