@@ -352,7 +352,7 @@ class StandingFeet:
 def standing_feet(solution: Solution) -> StandingFeet | None:
     """Slip and work of all contacts that stand; None where none does."""
     problem = solution.problem
-    contacts = [each for each in getattr(problem, "contacts", {}).values() if each.arcs]
+    contacts = [each for each in problem.contacts.values() if each.arcs]
     if not contacts or len(solution.curve.bases) != len(problem.trajectory.arcs):
         return None
     times = dense_samples(solution).times
@@ -450,7 +450,7 @@ class BaseBalance:
 def base_balance(solution: Solution) -> BaseBalance | None:
     """The balance of a robot with contacts, no motor of whose base works; None of any other motion."""
     problem, dynamics = solution.problem, cast("Any", solution.problem.dynamics)
-    contacts = getattr(problem, "contacts", {})
+    contacts = problem.contacts
     base = getattr(dynamics, "floating_joints", ())
     if not contacts or not base or any(PATH not in problem.passive_joints.get(each, ()) for each in base):
         return None

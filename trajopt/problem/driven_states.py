@@ -75,14 +75,12 @@ def rates_of(problem: Problem) -> SystemRates | RobotRates | None:
         has_inputs = dynamics.controls and dynamics.controls.keys() <= problem.extras.keys()
         return SystemRates(problem) if has_inputs and dynamics.rates is not None else None
     moved = isinstance(dynamics, ForwardDynamics) and getattr(dynamics, "has_forward_dynamics", True)
-    others = ("contacts", "closures", "loads", "passive_joints", "designs")
-    if (
-        not moved
-        or isinstance(dynamics, StateEquations)
-        or any(getattr(problem, each, ()) for each in others)
-    ):
-        return None
-    return RobotRates(problem)
+    others = problem.contacts, problem.closures, problem.loads, problem.passive_joints, problem.designs
+    return (
+        RobotRates(problem)
+        if moved and not isinstance(dynamics, StateEquations) and not any(others)
+        else None
+    )
 
 
 PROBED = 3  # steps after which effects of inputs are looked at: they have reached the sixth rate

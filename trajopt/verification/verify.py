@@ -93,7 +93,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         minimality=minimality(
             solution, nearby, accuracies(accuracy)[0], max((c.zero for c in costs), default=0.0)
         ),
-        balance=base_balance(solution) if getattr(problem, "contacts", None) else None,
+        balance=base_balance(solution),
         feet=standing_feet(solution),
         relaxations=problem.relaxations,
         designs={

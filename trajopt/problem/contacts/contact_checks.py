@@ -18,7 +18,7 @@ their hips for instance. Such a row stays: the robot would leave the pose withou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,9 @@ def refuse_out_of_reach(problem: Problem) -> None:
     """
     last = len(problem.trajectory.arcs) - 1
     for place, arc in ((START, 0), *((None, arc) for arc in range(1, last)), (END, last)):
-        stands = [each for each in _contacts(problem) if arc in each.arcs and each.is_held_upwards(arc)]
+        stands = [
+            each for each in problem.contacts.values() if arc in each.arcs and each.is_held_upwards(arc)
+        ]
         fixed = np.zeros(problem.dynamics.n, bool) if place is None else fixed_at(problem, "q", place)[0]
         uneven = len({each.ground[arc] for each in stands}) > 1
         if not stands or fixed.all() or not (fixed.any() or uneven):  # of a whole pose, rows say how far off
@@ -87,10 +89,6 @@ def touching(problem: Problem, contacts: Sequence[Contact], q: Array, arc: int) 
             nobody = np.zeros(q.size, dtype=bool)
             raise InfeasibleBoundsError(feet.refusal(near, f"in arc {arc}", nobody))
     return found
-
-
-def _contacts(problem: Problem) -> Iterable[Contact]:
-    return getattr(problem, "contacts", {}).values()
 
 
 class FeetOnGround(PoseSearch):

@@ -56,7 +56,7 @@ def refuse_unpushed(problem: Problem) -> None:
 
     Looked at are motions from a whole state, of a robot that contacts on level ground alone push.
     """
-    contacts = [each for each in getattr(problem, "contacts", {}).values() if each.arcs]
+    contacts = [each for each in problem.contacts.values() if each.arcs]
     stated = {constraint.name for constraint in problem.constraints}
     if not contacts or problem.closures or set(problem.loads) - {contact.link for contact in contacts}:
         return
