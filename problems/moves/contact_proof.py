@@ -18,6 +18,7 @@ import numpy as np
 from dynamics.model.packed_model import COORDINATE, OFFSET, PARENT, POSITION, RATIO, SLIDE, TURN
 from problems.moves.certificate import LimitLine
 from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
 from trajopt.splines.polynomial_bounds import Pieces, pieces_of_group
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MOST_HALVINGS = 24  # of a span: to microseconds
 FIELDS = ("start", "end", "coefficients")
 TOGETHER = 64  # spans, for which all pairs are held in memory
-REACH = 1.0  # m, beyond the largest fall of a distance: larger distances need not be known
+REACH = 1.0  # m, beyond the clearance asked for and the largest fall of a distance: no more need be known
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class ClearanceBound:
 def least_clearance_bound(clearances: Clearances, curve: Curve, least: float = 0.0) -> ClearanceBound:
     """Prove that every distance of `clearances` is above `least`, m, at all times of a spline motion.
 
-    Where it is not, or where spans of microseconds do not tell, `proved` is False.
+    Where it is not, or where spans of microseconds do not tell, `proved` is False. Raises OptionError where
+    `clearances` leaves out pairs that may come as near as `least`.
     """
     proof = _Proof(clearances, curve, least)
     spans, error, _ = pieces_of_group(curve, 0, 1)
@@ -99,7 +101,12 @@ class _Proof:
 
     def __init__(self, clearances: Clearances, curve: Curve, least: float) -> None:
         self.clearances, self.curve = clearances, curve
-        self.reach = min(REACH, clearances.within + max(least, 0.0))  # pairs left out are known to no more
+        self.reach = min(REACH + max(least, 0.0), clearances.within)  # pairs left out are known to no more
+        if self.reach <= least:
+            raise OptionError(
+                f"a clearance of {1e3 * least:.6g} mm cannot be proved: pairs that come no nearer than "
+                f"{1e3 * clearances.within:.6g} mm are left out: give Clearances a larger `within`"
+            )
         model, robot = clearances.model, clearances.robot
         tree, numbers = model.packed.tree, model.packed.numbers
         far = np.abs(np.concatenate([points[:, : model.n] for points in curve.control_points])).max(axis=0)

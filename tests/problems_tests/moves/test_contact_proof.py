@@ -1,12 +1,14 @@
 """Bounds of distances for all times, attacked: solids that turn fast, thin walls, locked joints, loads."""
 
 import numpy as np
+import pytest
 from tiers import fast_first
 
 import dynamics
 from problems import moves
 from problems.moves.contact_proof import _Proof, least_clearance_bound
 from problems.moves.tasks.robot import carrying, payload_of, robot
+from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import pieces_of_group
@@ -114,3 +116,22 @@ def test_a_thin_wall_between_two_poses_is_met():
     assert not bound.proved and bound.pair == "plate and thin wall"
     slower = Curve((basis,), (np.array([[-1.0], [-0.2], [0.585]]),), np.array([0.5]))
     assert least_clearance_bound(clearances, slower).proved
+
+
+def test_a_bound_is_no_more_than_is_known_of_pairs_left_out():
+    """A ball that the slide cannot reach is left out, yet nearer on the way than the one that is looked at."""
+    joint = dynamics.Joint("slide", "prismatic", limits=dynamics.JointLimits.symmetric(q=1.0))
+    body = dynamics.Body("ball", joint, None, 1.0)
+    model = dynamics.RigidBodyModel([body]).with_shapes([moves.sphere(0.1, carrier="ball")])
+    scene = moves.Scene([moves.sphere(0.1, at=(0.0, 0.0, z), name=f"at {z} m") for z in (1.6, -1.45)])
+    every, some = (dynamics.Clearances(model, scene, within=within) for within in (np.inf, 0.3))
+    basis = SplineBasis.uniform(1, 2)
+    curve = Curve((basis,), (np.array([[0.0], [0.5], [1.0]]),), np.array([1.0]))
+    least = every.distances(curve(np.linspace(0.0, 1.0, 101))).min()
+    for least_asked in (0.0, 0.2):
+        bound = least_clearance_bound(some, curve, least_asked)
+        assert bound.proved and least_asked < bound.value <= least
+    with pytest.raises(OptionError, match="larger `within`"):
+        least_clearance_bound(some, curve, 0.3)
+    farther = moves.Scene([moves.sphere(0.1, at=(0.0, 0.0, 4.2), name="far away")])
+    assert least_clearance_bound(dynamics.Clearances(model, farther), curve, 1.5).proved
