@@ -119,7 +119,7 @@ def test_a_thin_wall_between_two_poses_is_met():
 
 
 def test_a_bound_is_no_more_than_is_known_of_pairs_left_out():
-    """A ball that the slide cannot reach is left out, yet nearer on the way than the one that is looked at."""
+    """A ball that the slide cannot reach is left out, yet nearer on the way than what is looked at."""
     joint = dynamics.Joint("slide", "prismatic", limits=dynamics.JointLimits.symmetric(q=1.0))
     body = dynamics.Body("ball", joint, None, 1.0)
     model = dynamics.RigidBodyModel([body]).with_shapes([moves.sphere(0.1, carrier="ball")])
