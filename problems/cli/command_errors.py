@@ -1,16 +1,19 @@
-"""Errors of a command that misuse causes: one paragraph on standard error, and exit status 2."""
+"""Errors of a command that misuse causes: one paragraph on standard error, and exit status 2; its warnings."""
 
 from __future__ import annotations
 
 import functools
 import os
 import traceback
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from problems.cli.exit_status import MISUSE
+from problems.cli.output import echo
 from trajopt.base.errors import printable
 
 SHOW_TRACEBACK = "TRAJOPT_TRACEBACK"  # environment variable: set to see where an error comes from
@@ -26,12 +29,14 @@ class Complaint(click.ClickException):
 
 
 def explained(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn every exception of a command into a paragraph with advice."""
+    """Turn every exception of a command into a paragraph with advice, and every warning into a line."""
 
     @functools.wraps(command)
     def wrapper(*arguments: Any, **options: Any) -> Any:
         try:
-            return command(*arguments, **options)
+            with warnings.catch_warnings():
+                warnings.showwarning = _print_warning
+                return command(*arguments, **options)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
@@ -40,6 +45,12 @@ def explained(command: Callable[..., Any]) -> Callable[..., Any]:
             raise Complaint(explanation(error)) from None
 
     return wrapper
+
+
+def _print_warning(message: Warning | str, category: type[Warning], file: str, line: int, *_: Any) -> None:
+    """A warning on standard error, with its place in a file of the user; of a command there is none."""
+    by_command = Path(file).parent == Path(click.__file__).parent
+    echo(f"warning: {message}" if by_command else f"{file}, line {line}: warning: {message}", err=True)
 
 
 def explanation(error: Exception) -> str:

@@ -78,7 +78,7 @@ def clearance_line(clearances: Clearances, curve: Curve, clearance: float, start
     bound = least_clearance_bound(clearances, curve, clearance - TOLERANCE)
     if not bound.proved:
         return sampled_clearance(clearances, curve, clearance, start)
-    excess, note = clearance - min(bound.value, clearances.within), clearances.coverage
+    excess, note = clearance - bound.value, clearances.coverage
     return LimitLine("clearance", "proved", excess, bound.pair, start + bound.time, note=note)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import warnings
 from base64 import b64encode
 from types import SimpleNamespace
 
@@ -182,3 +183,19 @@ def test_a_file_that_is_not_there_gets_the_near_match_whatever_its_kind(tmp_path
     for wrong, right in (("arm.udrf", "arm.urdf"), ("mine.yp", "mine.py"), ("solution.npy", "solution.npz")):
         outcome = run("show", wrong)
         assert outcome.exit_code == 2 and f"{wrong} does not exist (did you mean '{right}'" in outcome.stderr
+
+
+def test_warnings_are_lines_that_name_files_of_the_user_alone(tmp_path):
+    robot = (
+        '<link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/><child link="b"/>'
+    )
+    limit = '<axis xyz="0 0 1"/><limit lower="-180" upper="180" velocity="1" effort="1"/></joint>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{robot}{limit}</robot>', encoding="utf-8")
+    text = "import warnings, problems\ndef build():\n    warnings.warn('old')\n    return problems.kirk.build()\n"
+    (tmp_path / "mine.py").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        of_robot, of_script = run("show", tmp_path / "r.urdf"), run("show", tmp_path / "mine.py")
+    assert of_robot.exit_code == 0 and "click" not in of_robot.stderr
+    assert of_robot.stderr.startswith("warning: ") and "'j'" in of_robot.stderr
+    assert of_script.stderr == f"{tmp_path / 'mine.py'}, line 3: warning: old\n"
