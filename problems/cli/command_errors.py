@@ -1,4 +1,4 @@
-"""Errors of a command that misuse causes: one paragraph on standard error, and exit status 2; its warnings."""
+"""Errors of a command that misuse causes, one paragraph and exit status 2, and its warnings, a line each."""
 
 from __future__ import annotations
 
