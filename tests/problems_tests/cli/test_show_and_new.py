@@ -191,7 +191,8 @@ def test_warnings_are_lines_that_name_files_of_the_user_alone(tmp_path):
     )
     limit = '<axis xyz="0 0 1"/><limit lower="-180" upper="180" velocity="1" effort="1"/></joint>'
     (tmp_path / "r.urdf").write_text(f'<robot name="r">{robot}{limit}</robot>', encoding="utf-8")
-    text = "import warnings, problems\ndef build():\n    warnings.warn('old')\n    return problems.kirk.build()\n"
+    text = "    warnings.warn('old')\n    return problems.kirk.build()\n"
+    text = f"import warnings, problems\ndef build():\n{text}"
     (tmp_path / "mine.py").write_text(text)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
