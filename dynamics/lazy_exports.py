@@ -29,7 +29,11 @@ def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collectio
             if name in subpackages:
                 return import_module(f"{package}.{name}")
             if name not in homes:
-                raise AttributeError(f"module '{package}' has no attribute {name!r}")
+                from difflib import get_close_matches
+
+                near = get_close_matches(name, exported, n=2) if not name.startswith("_") else []
+                hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+                raise AttributeError(f"module '{package}' has no attribute {name!r}{hint}")
             value = getattr(import_module(homes[name]), name)
             self.__dict__[name] = value
             return value

@@ -164,6 +164,14 @@ def _begin_alike(one: str, other: str) -> bool:
     return len(shorter) > 2 and longer.startswith(shorter)
 
 
+#: Words of other programs and of everyday speech -> the name that has their meaning here.
+SYNONYMS = {
+    **{"torque": "tau", "torques": "tau", "acceleration": "a", "velocity": "v", "velocities": "v"},
+    **{"angle": "q", "angles": "q", "positions": "q", "qd": "v", "qdd": "a", "dq": "v", "ddq": "a"},
+    **{"optimize": "solve", "optimise": "solve", "robot": "from_dh", "max": "maximum", "abs": "absolute"},
+}
+
+
 def near_matches(name: object, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: ` (did you mean 'tol'?)`, or nothing when none is near."""
     near = near_names(name, known)
@@ -175,7 +183,8 @@ def near_names(name: object, known: Iterable[str]) -> list[str]:
     # What is no name, or a text of many characters, is near to none; comparing is slow in their number.
     sought = name if isinstance(name, str) and len(name) <= LONGEST_NAME else ""
     names = list(known)
-    near = difflib.get_close_matches(sought, names, n=MOST_NEAR)
+    near = [name for name in names if name == SYNONYMS.get(sought)]
+    near += [name for name in difflib.get_close_matches(sought, names, n=MOST_NEAR) if name not in near]
     near += [name for name in names if name not in near and _begin_alike(sought, name)]
     return near[:MOST_NEAR]
 

@@ -214,6 +214,7 @@ def no_term(given: object) -> OptionError:
     hint, shown = "use a term such as trajopt.tau", short_repr(given)
     if callable(given):
         hint = "decorate the function with @trajopt.term"
+        shown = f"the function {getattr(given, '__name__', shown)}"
     elif isinstance(given, str):
         known = given in (*SPLINE_LEAVES, "tau", "t", "duration")
         hint = f"write trajopt.{given}, without quotes" if known else f"use trajopt.state({shown})"

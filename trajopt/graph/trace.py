@@ -133,7 +133,8 @@ def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label:
     except Exception as error:
         if any(sign in str(error).lower() for sign in _BRANCHED):
             raise OptionError(
-                f"{label} branches on a value: it is traced once, use casadi.if_else or a smooth form"
+                f"{label} branches on a value, as if, abs and max do: it is traced once, use "
+                "casadi.if_else, or trajopt.absolute, trajopt.maximum and trajopt.minimum of terms"
             ) from error
         raise OptionError(f"{label} failed while it was traced: {_last_words(error)}") from error
 
@@ -195,4 +196,8 @@ def _last_words(error: Exception) -> str:
     words = re.sub(r"^\S*casadi/\S*: ", "", lines[-1]) if lines else "no message"
     if "looping over rows" in words:
         words = "a column cannot be looped over: index it, node.q[i] for i in range(n)"
+    if "incompatible dimensions" in words:
+        words += " Quantities are columns: x.T @ x is the sum of squares, x * y takes components one by one"
+    if "out of bounds" in words:
+        words += ": components are counted from 0, and node.q[i] has one for each joint"
     return f"{type(error).__name__}: {words}"

@@ -326,6 +326,8 @@ def check_dynamics(dynamics: Any) -> None:
         )
     if not hasattr(dynamics, "n") and hasattr(dynamics, "model"):
         raise ProblemError(f"the dynamics is a {called}: give its `model`")
+    if isinstance(dynamics, Trajectory):
+        raise ProblemError("the dynamics is a Trajectory: write trajopt.Problem(dynamics, trajectory)")
     for part, meaning in PARTS.items():
         if not hasattr(dynamics, part):
             raise ProblemError(f"the dynamics {called} has no `{part}`, {meaning}: see docs/own_dynamics.md")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.catalogue import names
 from problems.cli.command_errors import explained
 from problems.cli.commands.retime import answer_of
 from problems.cli.completion import ProblemName, ResultFolder, SavedFile
@@ -135,5 +136,7 @@ def saved_file(file: Path) -> Path:
     if not path.is_file():
         what = f"{file} is a folder without {LAST}" if file.is_dir() else f"{file} does not exist"
         near = near_files(file, (".npz",))
+        if str(file) in names():
+            near += f" (a problem: solve it first, trajopt solve {file} --out results/{file})"
         raise SolutionFileError(f"{what}{near}: give a file that `trajopt solve` or solution.save wrote")
     return path

@@ -41,6 +41,8 @@ def test_a_file_that_is_no_solution_is_refused(tmp_path):
     assert done.exit_code == 2 and "notes.npz" in done.output and "solution" in done.output
     done = view(tmp_path / "gone.npz")
     assert done.exit_code == 2 and "give a file that `trajopt solve` or solution.save wrote" in done.output
+    done = view("two_link_rr")
+    assert done.exit_code == 2 and "a problem: solve it first, trajopt solve two_link_rr" in done.output
 
 
 @pytest.mark.long

@@ -25,7 +25,10 @@ def term_named(name, function):
     [
         (lambda node: math.sin(node.q[0]), "term 'mine' contains NaN whatever the node: float"),
         (lambda node: node.q + float(node.v[0]), "term 'mine' contains NaN whatever the node"),
-        (lambda node: max(node.q[0], node.q[1]), "term 'mine' branches on a value"),
+        (lambda node: max(node.q[0], node.q[1]), "term 'mine' branches on a value.*trajopt.maximum"),
+        (lambda node: node.tau @ node.tau, "incompatible dimensions.*x.T @ x is the sum of squares"),
+        (lambda node: node.q[7], "out of bounds.*components are counted from 0"),
+        (lambda node: node.torque, "no quantity is called 'torque' .did you mean 'tau'"),
         (lambda node: sum(x**2 for x in node.q), r"a column cannot be looped over: index it, node.q\[i\]"),
         (lambda node: node.position[0], "node.position, which needs a name, node.position"),
         (

@@ -62,6 +62,7 @@ def test_a_missing_part_is_named_when_the_problem_is_made(part):
         ("ur5.urdf", r"the dynamics is 'ur5.urdf': give dynamics.load_urdf\(path\) of a file"),
         (SimpleNamespace(model=1.0), "the dynamics is a SimpleNamespace: give its `model`"),
         (5.0, "the dynamics float has no `n`"),
+        (trajopt.Trajectory.uniform(4), "the dynamics is a Trajectory: write trajopt.Problem"),
     ],
 )
 def test_a_part_of_the_wrong_size_is_named_when_the_problem_is_made(dynamics, message):
