@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dynamics.blocks.declared_quantities import QUANTITIES
 from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
 from dynamics.errors import InertiaError, ShapeError
+from dynamics.model.checks.mass_check import mass_matrix, moving_no_mass
 from dynamics.quantities.kinematics import Poses, forward_kinematics, skeleton
 from dynamics.quantities.link_wrenches import link_wrenches
 
@@ -80,6 +82,23 @@ class CoupledModel(CoupledTree):
         arrays, shape = self._nodes(q=q)
         motion = CoupledMotion(self, arrays, 1)
         return motion.matrix(crba(self.tree, motion.arrays["q"])).reshape(*shape, self.n, self.n)
+
+    @cached_property
+    def joints_without_mass(self) -> tuple[str, ...]:
+        """The coordinates that move no mass, so that forward dynamics is not defined."""
+        if not self.tree.joints_without_mass:
+            return ()
+
+        def matrix(q: Array) -> Array:
+            motion = CoupledMotion(self, {"q": q[None]}, 1)
+            return motion.matrix(mass_matrix(self.tree, motion.arrays["q"][0])[None])[0]
+
+        return moving_no_mass(self.joint_names, matrix)
+
+    @property
+    def has_forward_dynamics(self) -> bool:
+        """True if every coordinate moves mass, so that torques determine the accelerations."""
+        return not self.joints_without_mass
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """Accelerations a = M(q)^-1 (tau - C v - g), (..., n)."""

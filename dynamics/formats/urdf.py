@@ -15,7 +15,7 @@ from dynamics.errors import UrdfError
 from dynamics.formats.urdf_contents import check_strict, left_out
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_masses import with_given_masses
-from dynamics.formats.urdf_parts import made_of
+from dynamics.formats.urdf_parts import made_of, warn_of_missing_mass
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import FLOATING, Assembly
 from dynamics.formats.xml_source import urdf_root
@@ -86,7 +86,9 @@ def load_urdf(
         raise UrdfError('no joint of the robot moves, so there is nothing to model; try floating_base="free"')
     advice = ": give masses={LINK: kg, ...}"
     name, source = robot.get("name", ""), os.fspath(path_or_xml)
-    return made_of(parts.finished(), parts.frames, parts, gravity, name, advice, found, source)
+    model = made_of(parts.finished(), parts.frames, parts, gravity, name, found, source)
+    warn_of_missing_mass(() if model.has_no_mass else model.joints_without_mass, advice)
+    return model
 
 
 def held_links(root: str, joints: Mapping[str, UrdfJoint]) -> set[str]:

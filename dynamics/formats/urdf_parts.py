@@ -90,11 +90,10 @@ def made_of(
     parts: Parts,
     gravity: Sequence[float] | np.ndarray,
     name: str,
-    advice: str = "",
     left_out: tuple[str, ...] = (),
     source: str | None = None,
 ) -> RigidBodyModel:
-    """The robot of these bodies; a warning names joints that move no mass where others do."""
+    """The robot of these bodies, whose joints may move no mass."""
 
     def model(may_lack_mass: bool) -> RigidBodyModel:
         return RigidBodyModel(
@@ -111,11 +110,14 @@ def made_of(
     try:
         return model(may_lack_mass=False)
     except InertiaError:
-        lacking = model(may_lack_mass=True)
-    if lacking.joints_without_mass and not lacking.has_no_mass:
+        return model(may_lack_mass=True)
+
+
+def warn_of_missing_mass(joints: Sequence[str], advice: str = "") -> None:
+    """An InertiaWarning that names joints that move no mass; none where there are none."""
+    if joints:
         warn_user(
-            f"joints that move no mass: {list_names(lacking.joints_without_mass)}; their torques lack it, "
-            f"and forward dynamics is refused{advice}",
+            f"joints that move no mass: {list_names(joints)}; their torques lack it, and forward dynamics is "
+            f"refused{advice}",
             InertiaWarning,
         )
-    return lacking

@@ -43,6 +43,8 @@ SIMPLE: dict[str, tuple[tuple[JointKind, np.ndarray], ...]] = {
         ("prismatic", X), ("prismatic", Y), ("prismatic", Z),
     ),
 }  # fmt: skip
+ON_ELLIPSOIDS = {"EllipsoidJoint": 3, "ScapulothoracicJoint": 4}  # number of coordinates
+READ = (*SIMPLE, *ON_ELLIPSOIDS, "CustomJoint")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Movement:
 
 @dataclass(frozen=True, eq=False)
 class OsimJointElement:
-    """A joint between two bodies: slides along axes of the frame on the parent, then turns in order.
+    """A joint between two bodies: slides and turns from the frame on the parent on, one after the other.
 
     on_parent, on_child : poses of its two frames in the bodies
     """
@@ -130,20 +132,21 @@ def _with_own_names(joint: OsimJointElement, shared: set[str]) -> OsimJointEleme
 def _joint(element: Element, frames: Mapping[str, OffsetFrame]) -> OsimJointElement:
     name = name_of(element, "a joint")
     what = f"joint '{name}'"
-    if element.tag != "CustomJoint" and element.tag not in SIMPLE:
-        raise OsimError(f"{what} is a {element.tag}; {', '.join(SIMPLE)} and CustomJoint are read")
+    if element.tag not in READ:
+        raise OsimError(f"{what} is a {element.tag}; {list_names(READ)} are read")
     ends = [
         body_and_pose(text_of(element, f"socket_{end}_frame", what=what), f"/jointset/{name}", frames)
         for end in ("parent", "child")
     ]
     coordinates = tuple(_coordinates(element, what)) or _unwritten(element.tag)
-    movements = _custom(element, coordinates, what) if element.tag == "CustomJoint" else _simple(
-        element.tag, coordinates, what
-    )  # fmt: skip
+    if element.tag in ON_ELLIPSOIDS:
+        movements = tuple(_on_ellipsoid(element, coordinates, what))
+    elif element.tag == "CustomJoint":
+        movements = _slides_first(_custom(element, coordinates, what))
+    else:
+        movements = _slides_first(_simple(element.tag, coordinates, what))
     (parent, on_parent), (child, on_child) = ends
-    return OsimJointElement(
-        name, parent, child, on_parent, on_child, coordinates, _slides_first(movements)
-    )  # fmt: skip
+    return OsimJointElement(name, parent, child, on_parent, on_child, coordinates, movements)
 
 
 def _slides_first(movements: list[Movement]) -> tuple[Movement, ...]:
@@ -152,7 +155,7 @@ def _slides_first(movements: list[Movement]) -> tuple[Movement, ...]:
 
 def _unwritten(kind: str) -> tuple[OsimCoordinate, ...]:
     """The coordinates of a joint of this type that writes none, called as OpenSim calls them."""
-    names = [f"_coord_{k}" for k in range(len(SIMPLE.get(kind, ())))]
+    names = [f"_coord_{k}" for k in range(ON_ELLIPSOIDS.get(kind, len(SIMPLE.get(kind, ()))))]
     return tuple(OsimCoordinate(name, -np.inf, np.inf, 0.0, False, False, False) for name in names)
 
 
@@ -176,12 +179,78 @@ def _coordinates(joint: Element, what: str) -> Iterator[OsimCoordinate]:
 def _simple(kind: str, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:
     """Movements by the coordinates of a joint that is no CustomJoint."""
     table = SIMPLE[kind]
-    if len(coordinates) != len(table):
-        raise OsimError(f"{what}, a {kind}, has {len(coordinates)} coordinates; {len(table)} are expected")
+    _check_count(kind, coordinates, len(table), what)
     return [
         Movement(own.name, motion, axis, own.name, IDENTITY_FUNCTION)
         for own, (motion, axis) in zip(coordinates, table, strict=True)
     ]
+
+
+def _check_count(kind: str, coordinates: tuple[OsimCoordinate, ...], count: int, what: str) -> None:
+    if len(coordinates) != count:
+        raise OsimError(f"{what}, a {kind}, has {len(coordinates)} coordinates; {count} are expected")
+
+
+def _on_ellipsoid(
+    joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str
+) -> Iterator[Movement]:  # fmt: skip
+    """A body whose z axis is the normal of an ellipsoid there; a scapula turns about an axis (winging), too.
+
+    A scapula's ellipsoid is turned by 90 degrees about z, its body turned back.
+    """
+    count = ON_ELLIPSOIDS[joint.tag]
+    _check_count(joint.tag, coordinates, count, what)
+    if count == 3:
+        yield from _along_normal(_radii(joint, "radii_x_y_z", what), coordinates)
+        return
+    across, along, outward = _radii(joint, "thoracic_ellipsoid_radii_x_y_z", what)
+    at = np.append(vector_of(joint, "scapula_winging_axis_origin", "0 0", what, 2), 0.0)
+    angle = number_of(joint, "scapula_winging_axis_direction", "0", what)
+    yield _constant("revolute", Z, 0.5 * np.pi)
+    yield from _along_normal(np.array([along, across, outward]), coordinates)
+    yield _constant("revolute", Z, -0.5 * np.pi)
+    yield _constant("prismatic", at, 1.0)
+    axis, winging = np.array([-np.sin(angle), np.cos(angle), 0.0]), coordinates[3].name
+    yield Movement(winging, "revolute", axis, winging, IDENTITY_FUNCTION)
+    yield _constant("prismatic", at, -1.0)
+
+
+def _radii(joint: Element, tag: str, what: str) -> np.ndarray:
+    """(3,) m; OsimError where one is not positive."""
+    radii = vector_of(joint, tag, "0 0 0", what)
+    if np.any(radii <= 0.0):
+        raise OsimError(f"{what}: {tag} is {radii.tolist()}; write three positive numbers")
+    return radii
+
+
+def _along_normal(radii: np.ndarray, coordinates: tuple[OsimCoordinate, ...]) -> Iterator[Movement]:
+    """Turns by three angles about x, y and z, at radii * normal, of which the normal is the turned z.
+
+    The place is a sum of ways along z turned by x, y and by their negatives,
+
+        radii * (Rx(x) Ry(y) Z) = ((a + b) Rx(x) Ry(y) + (c - b) Rx(-x) Ry(y) + (c - a) Rx(x) Ry(-y)) Z / 2,
+
+    so that turns on links without mass, which follow the two angles, lead there.
+    """
+    a, b, c = radii
+    first, second, third = (own.name for own in coordinates[:3])
+    corners = [place for place in ((-1, 1, c - b), (1, 1, a + b), (1, -1, c - a)) if place[2]]
+    x, y, turns = 0, 0, 0  # multiples of both angles by which the link is turned, number of turns
+    for to_x, to_y, way in (*corners, (1, 1, 0.0)):
+        by = [(Y, second, to_y - y)] if to_x == x else [
+            (Y, second, -y), (X, first, to_x - x), (Y, second, to_y)
+        ]  # fmt: skip
+        for axis, source, multiple in by:
+            if multiple:
+                turns += 1
+                yield Movement(f"turn{turns}", "revolute", axis, source, polynomial([0.0, float(multiple)]))
+        x, y = to_x, to_y
+        yield _constant("prismatic", Z, 0.5 * way)
+    yield Movement(third, "revolute", Z, third, IDENTITY_FUNCTION)
+
+
+def _constant(kind: JointKind, axis: np.ndarray, way: float) -> Movement:
+    return Movement("", kind, axis, None, polynomial([way]))
 
 
 def _custom(joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:

@@ -42,7 +42,7 @@ from dynamics.formats.opensim.muscles import OnRobot, read_muscles
 from dynamics.formats.opensim.naming import OsimNames
 from dynamics.formats.opensim.older_versions import JOINTS_BESIDE_BODIES, rewrite
 from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
-from dynamics.formats.urdf_parts import Parts, made_of
+from dynamics.formats.urdf_parts import Parts, made_of, warn_of_missing_mass
 from dynamics.model.body import Body, Frame
 from dynamics.muscles.joint_reactions import BodyJoint, JointEnd, joint_reactions
 from dynamics.muscles.muscles import Muscles
@@ -123,10 +123,11 @@ def load_osim(
     Bodies, markers and spheres have the poses that OpenSim gives them, and tau of inverse dynamics is what
     its tool finds without forces; where coordinates are coupled, tau of one counts those that follow it.
     Links and frames have the names of bodies; a body whose joint is not at its origin is a frame on a link
-    that is named like the joint. Read are weld, pin, slider, universal, gimbal, ball, planar, free and custom
-    joints with functions of one coordinate (constant, linear, polynomial, piecewise linear, SimmSpline and
-    multiples), couplers of one coordinate, and the limits of coordinate actuators as limits of torque. Ball
-    and free joints turn by three angles about x, y and z whose forces are along the rates of these angles.
+    that is named like the joint. Read are weld, pin, slider, universal, gimbal, ball, planar, free,
+    ellipsoid, scapulothoracic and custom joints with functions of one coordinate (constant, linear,
+    polynomial, piecewise linear, SimmSpline and multiples), couplers of one coordinate, and the limits of
+    coordinate actuators as limits of torque. Ball and free joints and those on ellipsoids turn by three
+    angles about x, y and z whose forces are along the rates of these angles.
     Ranges are limits whether or not they are clamped. Other forces and controllers are left out and named, as
     are muscles that apply no force or pass no joint but those that are held.
 
@@ -175,6 +176,7 @@ def load_osim(
         limited, (*reading.parts.frames, *own_frames), reading.parts, gravity, model.get("name", "")
     )
     robot = coupled(tree, reading, coordinates, torques) if reading.followers else tree
+    warn_of_missing_mass(() if tree.has_no_mass else robot.joints_without_mass)
     radii = [point.radius for point in points["sphere"]]
     spheres = tuple(ContactSphere(name, r) for name, r in zip(called["sphere"], radii, strict=True))
     free = {name: coordinates[name] for name in robot.joint_names}

@@ -6,7 +6,7 @@ Rotors and joint motion are written out here a second time, apart from `model/pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -50,10 +50,15 @@ def coordinates_without_mass(model: Robot) -> tuple[str, ...]:
         return names
     if all(map(well_conditioned, articulated_inertias(model))):
         return ()
+    return moving_no_mass(names, lambda q: mass_matrix(model, q))
+
+
+def moving_no_mass(names: Sequence[str], matrix: Callable[[np.ndarray], np.ndarray]) -> tuple[str, ...]:
+    """The fewest coordinates without which matrix(q), (n, n), is not singular at three seeded q."""
     generator = np.random.default_rng(0)
     found: set[int] = set()
     for _ in range(CONFIGURATIONS):
-        M = mass_matrix(model, generator.uniform(-1.5, 1.5, len(names)))
+        M = matrix(generator.uniform(-1.5, 1.5, len(names)))
         kept = [k for k in range(len(names)) if k not in found]
         while kept and (least := singular_joint(M[np.ix_(kept, kept)])) is not None:
             found.add(kept.pop(least))

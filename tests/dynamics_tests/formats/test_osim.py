@@ -32,6 +32,10 @@ MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
 NAMES = ("Rajagopal2016", "gait2392_thelen2003muscle", "gait10dof18musc", "hamner_subject02_scaled")
 
 
+def tag(name, text):
+    return f"<{name}>{text}</{name}>"
+
+
 class Checked:
     """A model with what OpenSim finds at random states."""
 
@@ -170,6 +174,31 @@ def test_ball_and_free_joints_turn_by_angles_about_x_y_and_z():
     expected = Rotation.from_euler("XYZ", [0.3, -0.4, 0.5]).as_matrix()
     np.testing.assert_allclose(found.rotation[0], expected, rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(found.position[0], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("radii", [(0.2, 0.1, 0.15), (0.2, 0.1, 0.1), (0.2, 0.3, 0.2), (0.2, 0.2, 0.2)])
+def test_bodies_on_ellipsoids_stand_along_the_normal(radii):
+    """Place radii * normal and turn Rx Ry Rz by hand; a scapula also turns about an axis in its plane."""
+    from scipy.spatial.transform import Rotation
+
+    ball, names = np.array([0.4, -0.7, 0.3]), list("abc")
+    written = " ".join(map(str, radii))
+    ellipsoid = joint("EllipsoidJoint", "e", "ground", "x", names, transform=tag("radii_x_y_z", written))
+    scapula = joint("ScapulothoracicJoint", "s", "ground", "y", ["d", "e", "f", "g"], transform=(
+        tag("thoracic_ellipsoid_radii_x_y_z", written) + tag("scapula_winging_axis_origin", "0.02 -0.03")
+        + tag("scapula_winging_axis_direction", "0.6")))  # fmt: skip
+    robot = dynamics.load_osim(osim_text([body("x"), body("y")], [ellipsoid, scapula])).robot
+    values = dict(zip("abcdefg", (*ball, *ball, 0.5), strict=True))
+    found = robot.forward_kinematics(np.array([values[name] for name in robot.joint_names]), ["x", "y"])
+    turn = Rotation.from_euler("XYZ", ball).as_matrix()
+    np.testing.assert_allclose(found.rotation[0], turn, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(found.position[0], radii * turn[:, 2], rtol=0.0, atol=1e-15)
+    quarter = Rotation.from_euler("z", np.pi / 2).as_matrix()
+    wing = Rotation.from_rotvec(0.5 * np.array([-np.sin(0.6), np.cos(0.6), 0.0])).as_matrix()
+    origin, bare = np.array([0.02, -0.03, 0.0]), quarter @ turn @ quarter.T
+    np.testing.assert_allclose(found.rotation[1], bare @ wing, rtol=0.0, atol=1e-15)
+    place = radii * (quarter @ turn[:, 2]) + bare @ (origin - wing @ origin)
+    np.testing.assert_allclose(found.position[1], place, rtol=0.0, atol=1e-15)
 
 
 def test_a_chain_of_couplers_is_one_function():
