@@ -84,6 +84,7 @@ NOT_RUN = "Built with --quick: no code was run, so outputs and pictures of the g
 html_theme = "furo"
 html_title = f"trajopt {release}"
 html_static_path = ["static"]
+html_search_scorer = str(HERE / "static" / "search_order.js")
 html_css_files = ["site.css", *(["quick.css"] if QUICK else [])]
 html_show_sphinx = False
 html_copy_source = False

@@ -66,7 +66,10 @@ def read_external_loads(
     try:
         root = ElementTree.parse(file).getroot()
     except (OSError, ElementTree.ParseError) as error:
-        raise ProblemError(f"'{file}' is no setup of external loads (.xml): {error}") from None
+        raise ProblemError(
+            f"'{file}' is no setup of external loads (.xml): {error}. Give OpenSim's file that names the "
+            "table of forces and the body that each of them acts on"
+        ) from None
     entries = [each for each in root.iter("ExternalForce") if _text(each, "isDisabled", "false") != "true"]
     entries = [entry for entry in entries if _text(entry, "appliesForce", "true") != "false"]
     if not entries:
@@ -85,7 +88,8 @@ def _table_of(file: Path, root: ElementTree.Element) -> Path:
         if place.is_file():
             return place
     raise ProblemError(
-        f"'{file}' names the table '{written}', which is not there: give the table of forces (.mot or .sto)"
+        f"'{file}' names the table '{written}', which is not there: put it beside that file, or give another "
+        "table of forces (.mot or .sto), table=... or --table at the command line"
     )
 
 

@@ -127,7 +127,7 @@ def test_labels_of_states_of_one_name_keep_their_joints(tmp_path):
     ("old", "new", "error", "message"),
     [
         ("hindfoot_r_v", "hindfoot_q_v", UnknownNameError, "the columns 'hindfoot_q_vx'"),
-        ("loads.mot", "elsewhere.mot", ProblemError, "elsewhere.mot', which is not there"),
+        ("loads.mot", "elsewhere.mot", ProblemError, "elsewhere.mot', which is not there.*--table"),
         ("ExternalForce", "Else", ProblemError, "has no ExternalForce"),
         ("<applied_to_body>hindfoot_r", "<applied_to_body>", ProblemError, "name one in applied_to_body"),
         ("</objects>", "", ProblemError, "is no setup of external loads"),
