@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dynamics.errors import InertiaError as InertiaError
     from dynamics.errors import InertiaWarning as InertiaWarning
     from dynamics.errors import JointError as JointError
+    from dynamics.errors import JointWarning as JointWarning
     from dynamics.errors import JsonError as JsonError
     from dynamics.errors import MeshWarning as MeshWarning
     from dynamics.errors import ModelError as ModelError
@@ -150,6 +151,7 @@ export_lazily(
         "InertiaError": "dynamics.errors",
         "InertiaWarning": "dynamics.errors",
         "JointError": "dynamics.errors",
+        "JointWarning": "dynamics.errors",
         "JsonError": "dynamics.errors",
         "ModelError": "dynamics.errors",
         "MujocoError": "dynamics.errors",

@@ -19,6 +19,7 @@ DynamicsError (ValueError)
 DegreesWarning (UserWarning)   angles that look like degrees where radians are meant
 MujocoWarning (UserWarning)    what of a model of MuJoCo is no part of the robot
 OsimWarning (UserWarning)      constraints of a model of OpenSim that the robot leaves open
+JointWarning (UserWarning)     joints that their limits hold at one position
 InertiaWarning (UserWarning)   an inertia of a file that no body can have, harmless or repaired
 """
 
@@ -108,6 +109,10 @@ class MujocoWarning(UserWarning):
 
 class OsimWarning(UserWarning):
     """A constraint of a model of OpenSim that no tree can hold is left open."""
+
+
+class JointWarning(UserWarning):
+    """The limits of a joint, and of those that mimic it, leave it one position."""
 
 
 class InertiaWarning(UserWarning):

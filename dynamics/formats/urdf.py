@@ -15,7 +15,7 @@ from dynamics.errors import UrdfError
 from dynamics.formats.urdf_contents import check_strict, left_out
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_masses import with_given_masses
-from dynamics.formats.urdf_parts import made_of, warn_of_missing_mass
+from dynamics.formats.urdf_parts import made_of, warn_of_missing_mass, warn_of_still_joints
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import FLOATING, Assembly
 from dynamics.formats.xml_source import urdf_root
@@ -59,7 +59,8 @@ def load_urdf(
     strict : whether what the file holds and the robot leaves out is an error; `left_out` of the model has it
 
     Raises UrdfError naming the element; entity declarations, xacro and more than 10 MB are refused. What can
-    be read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees.
+    be read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees, and of
+    joints whose limits leave them one position.
     """
     if not isinstance(floating_base, str | int | np.bool_) or floating_base not in (False, True, "free"):
         raise UrdfError(f'floating_base is {short_repr(floating_base)}; choose False, True or "free"')
@@ -83,10 +84,14 @@ def load_urdf(
     floating = FREE if floating_base == "free" else FLOATING
     parts = Assembly(links, joints, geared, repair_inertia, floating).parts(root, bool(floating_base))
     if not parts.bodies:
-        raise UrdfError('no joint of the robot moves, so there is nothing to model; try floating_base="free"')
+        raise UrdfError(
+            'no joint of the robot moves, so it has no motion: floating_base="free" lets it move as a whole; '
+            "obstacles are shapes of a dynamics.Scene"
+        )
     advice = ": give masses={LINK: kg, ...}"
     name, source = robot.get("name", ""), os.fspath(path_or_xml)
     model = made_of(parts.finished(), parts.frames, parts, gravity, name, found, source)
+    warn_of_still_joints(model)
     warn_of_missing_mass(() if model.has_no_mass else model.joints_without_mass, advice)
     return model
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dynamics.arguments import list_names
-from dynamics.errors import InertiaError, InertiaWarning, UrdfError, warn_user
+from dynamics.errors import InertiaError, InertiaWarning, JointWarning, UrdfError, warn_user
 from dynamics.model.body import Body, Frame
 from dynamics.model.checks.validation import inertia_matrix, nearest_inertia
 from dynamics.model.joint import Joint
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
 from dynamics.rigid_body_model import RigidBodyModel
+
+ONE_POSITION = 1e-9  # rad or m, the range of a joint that cannot move
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,19 @@ def made_of(
         return model(may_lack_mass=False)
     except InertiaError:
         return model(may_lack_mass=True)
+
+
+def warn_of_still_joints(model: RigidBodyModel) -> None:
+    """A JointWarning for each joint whose limits leave it one position, with those that mimic it."""
+    for name, lower, upper in zip(model.joint_names, model.limits.q_lower, model.limits.q_upper, strict=True):
+        if upper - lower <= ONE_POSITION:
+            others = [joint.name for joint in model.joints if joint.mimics == name]
+            shared = f" and those of {list_names(others)}, which mimic it," if others else ""
+            warn_user(
+                f"joint {name!r} cannot move: its limits{shared} leave it {lower:g} alone: correct limits or "
+                "multipliers, or lock it",
+                JointWarning,
+            )
 
 
 def warn_of_missing_mass(joints: Sequence[str], advice: str = "") -> None:

@@ -14,6 +14,7 @@ from dynamics.errors import UrdfError
 LARGEST = 10_000_000
 # Elements of xacro that no expanded file has; calls of macros that were not found stay in some.
 XACRO = ("macro", "include", "property", "arg", "if", "unless", "insert_block", "element", "attribute")
+READERS = {"mujoco": "load_mujoco", "OpenSimDocument": "load_osim"}
 MOST_FILES = 1000  # of a folder that are looked at for a name
 
 
@@ -81,7 +82,9 @@ def urdf_root(path_or_xml: str | os.PathLike[str]) -> Element:
             f"it first by ROS, xacro {name} > {name.partition('.')[0]}.urdf"
         )
     if robot.tag != "robot":
-        raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>")
+        reader = READERS.get(robot.tag)
+        advice = f": read it by dynamics.{reader} and hand over the model" if reader else ""
+        raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>{advice}")
     return robot
 
 

@@ -18,7 +18,7 @@ from dynamics.formats.mujoco.mujoco_torques import (
     torque_limits,
     unread_actuators,
 )
-from dynamics.formats.urdf_parts import Parts, Place
+from dynamics.formats.urdf_parts import Parts, Place, warn_of_still_joints
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
@@ -81,7 +81,7 @@ def from_mujoco(
     frames = (*reading.parts.frames, *reading.sites({body.name for body in bodies}))
     name = mj.names[: mj.names.index(b"\0")].decode()
     gravity = np.zeros(3) if is_off(mj, "GRAVITY") else np.array(mj.opt.gravity)
-    return RigidBodyModel(
+    robot = RigidBodyModel(
         bodies,
         gravity,
         name,
@@ -90,6 +90,8 @@ def from_mujoco(
         ground_mass=reading.parts.ground_mass,
         left_out=found,
     )
+    warn_of_still_joints(robot)
+    return robot
 
 
 @dataclass(frozen=True)

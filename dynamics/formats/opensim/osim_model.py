@@ -165,7 +165,7 @@ def load_osim(
     if not bodies:
         raise OsimError(
             f"no joint of the model moves, so that it is no robot: its {len(masses)} bodies are fixed to the "
-            "ground, and it has no coordinate that is free"
+            "ground, and it has no coordinate that is free: hold fewer, or add joints"
         )
     points = {"marker": own.points(markers_of(model, frames))}
     points["sphere"] = own.points(contact_spheres(model, frames))

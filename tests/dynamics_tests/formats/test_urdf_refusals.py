@@ -7,7 +7,15 @@ import pytest
 from tiers import every
 from urdf_text import INERTIAL, joint, link, one_joint, robot, transmission
 
-from dynamics import DegreesWarning, InertiaError, InertiaWarning, JointError, UrdfError, load_urdf
+from dynamics import (
+    DegreesWarning,
+    InertiaError,
+    InertiaWarning,
+    JointError,
+    JointWarning,
+    UrdfError,
+    load_urdf,
+)
 from dynamics.formats import xml_source
 
 LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i in range(9))
@@ -198,6 +206,15 @@ def test_a_wrong_inertia_can_be_replaced_by_the_nearest_right_one():
         inertia = load_urdf(text, repair_inertia=True).bodies[0].inertia
     # Second moments trace/2 - A are (0.4595, 0.4405, -0.4395); without the negative one:
     np.testing.assert_allclose(inertia, np.diag([0.4405, 0.4595, 0.9]), rtol=1e-12)
+
+
+def test_a_joint_that_limits_hold_at_one_position_is_warned_of():
+    bounds, axis = '<limit lower="0" upper="0.9"/>', '<axis xyz="0 0 1"/>'
+    follower = joint("left", "base", "b", content=f'{axis}{bounds}<mimic joint="j" multiplier="-1"/>')
+    message = "'j' cannot move: its limits and those of left, which mimic it, leave it 0 alone"
+    with pytest.warns(JointWarning, match=message):
+        load_urdf(one_joint(axis + bounds, "revolute", link("b"), follower))
+    load_urdf(one_joint(axis + bounds, "revolute", link("b"), follower.replace("-1", "1")))
 
 
 def test_limits_and_angles_in_degrees_are_warned_of():
