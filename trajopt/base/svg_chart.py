@@ -83,7 +83,7 @@ def line_chart(
     middle = f'x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - LINE / 2}" text-anchor="middle"'
     parts.append(f"<text {middle}>{escape(x_label)}</text></svg>")
     legend = "".join(
-        f'<span style="margin-left: .9em; white-space: nowrap"><i style="{SWATCH}; '
+        f'<span style="margin-left: .9em; display: inline-block"><i style="{SWATCH}; '
         f'background: {PALETTE[i % len(PALETTE)]}"></i>{escape(name)}</span>'
         for i, name in enumerate(curves)
         if name

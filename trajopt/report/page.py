@@ -128,7 +128,9 @@ table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 1.5em }
 img { max-width: 100% } figcaption { color: #555 } .plot { min-height: 300px }
 .bad { color: #b00020 }
+h1, p, figcaption { overflow-wrap: anywhere } img { height: auto }
 @media (max-width: 700px) { table { display: block; overflow-x: auto } body { margin: 1em auto } }
+@media (max-width: 480px) { svg text { font-size: 15px } }
 """
 
 

@@ -130,7 +130,8 @@ def _with_legend(text: str, motion: SeenMotion, robot: RobotSolids) -> str:
     axes = "<br>axes of the tool: x red, y green, z blue" if motion.surroundings.tools else ""
     legend = (
         '<div style="position:fixed;left:12px;bottom:52px;z-index:10;pointer-events:none;padding:8px 10px;'
-        'background:rgba(255,255,255,.85);color:#222;font:13px/1.4 sans-serif;border-radius:4px">'
+        "background:rgba(255,255,255,.85);color:#222;font:13px/1.4 sans-serif;"
+        'border-radius:4px;max-width:calc(100vw - 44px);overflow-wrap:anywhere">'
         f"<b>{name}</b>, {motion.times[-1]:.4g} s<br>"
         '<span style="display:inline-block;width:150px;height:10px;'
         f'background:linear-gradient(90deg,{ramp})"></span><br>'

@@ -33,9 +33,13 @@ def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path)
 @pytest.mark.long
 def test_a_report_fits_a_telephone(solution):
     """Charts are as narrow as the window, and tables scroll."""
-    page = str(trajopt.report.html(solution))
+    page = str(trajopt.report.html(solution, interactive=False))
     assert '<meta name="viewport" content="width=device-width' in page
     assert not re.search(r"minmax\(\d+px", page)
+    widths = re.findall(r"(?<![-\w(])(?:min-)?width:\s*(\d+)px", page)
+    assert all(int(width) < 390 for width in widths)
+    assert all("viewBox" in svg and 'width="100%"' in svg for svg in re.findall(r"<svg[^>]*>", page))
+    assert "max-width: 480px) { svg text" in page  # 15 of 560 units stay legible
     assert "max-width: 700px) { table { display: block; overflow-x: auto }" in page
 
 
