@@ -17,9 +17,10 @@ from scipy.integrate import trapezoid
 
 import dynamics
 import trajopt
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import OptionError
 
-Curve = Callable[[NDArray[np.float64]], Any]
+Curve = Callable[[Any], Any]  # of t, a number or (K,)
 GRAVITY = 9.81  # m/s^2
 DENSE = np.linspace(0.0, 1.0, 2001)  # of a motion, normalised
 SHARE = 1e-3  # of a limit, by which it may be exceeded between nodes
@@ -30,6 +31,12 @@ BALL = {"centre": np.array([0.45, 0.8]), "radius": 0.1, "arm": 0.04, "margin": 0
 BALL_SECONDS = 0.9788
 BANG_BANG_SECONDS = 0.3918545395  # of the arm of Barman's thesis, all digits
 BANG_BANG_SWITCHES = (0.045709321, 0.195927270, 0.235300431)  # s, by shooting
+#: Part of an answer -> an attribute of its kind, and the kind in words; the others are numbers.
+KINDS = {
+    **dict.fromkeys(("control", "position", "speed"), ("__call__", "a function of t, lambda t: ...")),
+    "solution": ("verify", "what trajopt.solve returned"),
+    "robot": ("inverse_dynamics", "a robot, made by dynamics.from_dh or dynamics.load_urdf"),
+}
 WALKER = {"mass": 75.0, "step": 0.7, "speed": 1.3}
 
 
@@ -53,7 +60,8 @@ class Marked:
 def check(exercise: int, **answer: object) -> Marked:
     """The remarks on an answer, whose parts the page of the exercises names.
 
-    Raises OptionError for an exercise that does not exist and for an answer with other parts.
+    Raises OptionError for an exercise that does not exist, for an answer with other parts, and for a part of
+    another kind; ShapeError for numbers that are none.
     """
     if exercise not in CHECKS:
         raise OptionError(f"there is no exercise {exercise!r}: there are 1 to {len(CHECKS)}")
@@ -62,7 +70,18 @@ def check(exercise: int, **answer: object) -> Marked:
     if set(answer) != set(wanted):
         given = ", ".join(answer) or "nothing"
         raise OptionError(f"exercise {exercise} takes {', '.join(wanted)}, but was given {given}")
+    for name, value in answer.items():
+        _check_kind(name, value)
     return Marked(exercise, tuple(checked(**answer)))
+
+
+def _check_kind(name: str, value: object) -> None:
+    """OptionError or ShapeError for a part of an answer that cannot be checked."""
+    attribute, wanted = KINDS.get(name, ("", ""))
+    if not attribute:
+        numbers(value, name)
+    elif not hasattr(value, attribute):
+        raise OptionError(f"{name} is {short_repr(value)}: give {wanted}")
 
 
 def _by_hand(control: Curve, cost: float) -> Iterator[str]:
@@ -199,8 +218,12 @@ def _arm_torques(
 
 
 def _sampled(curve: Curve, t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A curve at times (K,); of constants, too."""
-    return np.broadcast_to(np.squeeze(np.asarray(curve(t), dtype=float)), t.shape)
+    """A curve at times (K,); of constants, and of functions of a single number, too."""
+    try:
+        values = numbers(curve(t), "a curve")
+    except (TypeError, ValueError):  # an `if` or a function of `math`; ShapeError is a ValueError
+        values = numbers([curve(float(each)) for each in t], "what the function of t returns")
+    return np.broadcast_to(np.squeeze(values), t.shape)
 
 
 def _differs(name: str, given: ArrayLike, wanted: ArrayLike, tolerance: float) -> Iterator[str]:

@@ -115,6 +115,26 @@ def test_answers_with_other_parts_are_named():
         homework.check(9)
 
 
+@pytest.mark.parametrize(
+    ("exercise", "answer", "message"),
+    [
+        (1, {"control": 6.0, "cost": 12.0}, "control is 6.0: give a function of t"),
+        (1, {"control": lambda t: 6 - 12 * t, "cost": "12"}, "cost is '12'.*it holds text"),
+        (1, {"control": lambda t: "x", "cost": 12.0}, "what the function of t returns"),
+        (2, {"solution": 58.8}, "solution is 58.8: give what trajopt.solve returned"),
+        (5, {"robot": "arm.urdf"}, "robot is 'arm.urdf': give a robot, made by dynamics.from_dh"),
+    ],
+)
+def test_parts_of_another_kind_are_named(exercise, answer, message):
+    with pytest.raises(trajopt.TrajoptError, match=message):
+        homework.check(exercise, **answer)
+
+
+def test_functions_of_one_number_are_taken():
+    marked = homework.check(1, control=lambda t: 4.0 if t < 0.5 else -4.0, cost=12.0)
+    assert "the integral of your u^2: off by 4" in str(marked)
+
+
 @pytest.mark.long
 def test_solutions_of_the_page_are_right():
     page, names = (DOCS / "homework_solutions.md").read_text(encoding="utf-8"), {}
