@@ -33,11 +33,12 @@ from trajopt.problem.problem_parts import (
     default_trajectory,
     fitting_trajectory,
 )
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.controls import control_of, controls_of, default_curves
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
-from trajopt.splines.node_sets import PATH, Instants, Over, node_set
+from trajopt.splines.node_sets import PATH, Instants, Neighbours, Over, node_set
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
@@ -72,6 +73,10 @@ class Problem(ProblemParts):
         self.extras |= default_curves(self.dynamics, self.trajectory)
         if isinstance(self.dynamics, StateEquations):
             self.constraints += self.dynamics.equations
+        for name in self.dynamics.states if isinstance(self.dynamics, AugmentedDynamics) else ():
+            for arc in range(len(self.trajectory.arcs) - 1):
+                goes_on = f"{name} goes on, arc {arc + 1}"
+                self.subject_to(terms.extra(name), equals=0.0, over=Neighbours(arc), name=goes_on)
 
     # -- what to minimize ---------------------------------------------------------------------------------
 

@@ -54,7 +54,6 @@ from trajopt.problem.costs_and_constraints import (
     Relaxation,
 )
 from trajopt.problem.guess import start_from
-from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.controls import curves_on
 from trajopt.problem.systems.state_equations import StateEquations, unit_of_rate
 from trajopt.problem.systems.system import System
@@ -405,8 +404,6 @@ def fitting_trajectory(dynamics: Dynamics, trajectory: Trajectory) -> Trajectory
             f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
             f"equations have coefficients, not {trajectory}: use Trajectory.collocation(intervals, order)"
         )
-    if isinstance(dynamics, AugmentedDynamics) and len(trajectory.arcs) > 1:
-        raise OptionError("further states of a robot need a trajectory of one arc: give each phase a problem")
     return trajectory.for_equations_of_order(1 if isinstance(dynamics, System) else 2)
 
 

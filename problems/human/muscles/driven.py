@@ -6,7 +6,7 @@ minimize the integral of sum e^2 + sum (reserve / strength)^2, and what is added
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from problems.human.muscles.given_motion import (
 )
 from trajopt.base.arguments import check_choice, check_known, check_positive
 
+Moments = Callable[[Any], Mapping[str, Any]]
 MOTORS = 100.0  # N m or N, strength at coordinates that no muscle moves
 
 
@@ -44,11 +45,13 @@ def muscle_problem(
     reserves: float | Mapping[str, float] = 1.0,
     motors: float = MOTORS,
     unpowered: str | tuple[str, ...] = (),
+    moments: Moments | None = None,
     paths: PathSurrogate | None = None,
     motion: np.ndarray | None = None,
     smoothing: float = SMOOTHING,
     width_scale: float = 1.0,
     passive: bool = True,
+    periodic: bool = False,
     least: float = LEAST,
     name: str = "muscles",
 ) -> trajopt.Problem:
@@ -59,7 +62,9 @@ def muscle_problem(
         1 where none is given; its squared moment in strengths is part of the cost
     motors : the same of coordinates that no muscle moves and `reserves` does not name
     unpowered : coordinates without a reserve, such as those of a pelvis that nothing but the ground holds
+    moments : node -> those of springs, ligaments and the like, N m or N by the name of their coordinate
     paths : polynomials of the model's paths; None: they are fitted to these
+    periodic : whether activations at the start are the caller's to state; else they are the excitations
     motion : (K, n) poses near which they are fitted more closely
     For the others see `muscles_of_motion`. States and controls are "activation", "excitation", where there is
     one "reserve", and, with compliant tendons, "tendon_force" and "tendon_rate". Terms may use
@@ -80,13 +85,14 @@ def muscle_problem(
     motor = {i: k for k, i in enumerate(i for i, joint in enumerate(names) if joint not in unpowered)}
 
     def torques(node: Any) -> list[Any]:
-        powered = {i: node.muscle_moment[i] + node.reserve[k] for i, k in motor.items()}
-        return [powered.get(i, node.muscle_moment[i]) for i in range(len(names))]
+        further = {} if moments is None else moments(node)
+        driving = [node.muscle_moment[i] + further.get(joint, 0.0) for i, joint in enumerate(names)]
+        return [one + node.reserve[motor[i]] if i in motor else one for i, one in enumerate(driving)]
 
     system = muscle_system(muscles, tendon, smoothing, len(motor), dynamics=robot, torques=torques)
     problem = trajopt.Problem(system, trajectory, name=name)
     strength = _strengths(reserves, motors, robot)[list(motor)]
-    state_effort(problem, fibres.count, least)
+    state_effort(problem, fibres.count, least, periodic)
     if motor:
         state_reserves(problem, strength)
     problem.subject_to(trajopt.state(ACTIVATION), least, 1.0, name="limits of activation")

@@ -223,11 +223,12 @@ def muscle_system(muscles: Muscles, tendon: Tendon, smoothing: float, reserves: 
     return trajopt.system(states, controls, rates, units=units, **more)
 
 
-def state_effort(problem: trajopt.Problem, m: int, least: float) -> None:
-    """Excitations as controls with a(0) = e(0), and their squares as a cost."""
+def state_effort(problem: trajopt.Problem, m: int, least: float, periodic: bool = False) -> None:
+    """Excitations as controls with a(0) = e(0), unless they are periodic, and their squares as a cost."""
     excitation = problem.control(EXCITATION, least, 1.0, guess=GUESS)
-    at_start = excitation - trajopt.state(ACTIVATION)
-    problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
+    if not periodic:
+        at_start = excitation - trajopt.state(ACTIVATION)
+        problem.subject_to(at_start, equals=0.0, over="start", name="activation at the start")
     problem.minimize(sum_of_squares(EXCITATION, np.ones(m)), name="excitations")
 
 

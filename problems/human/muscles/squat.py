@@ -103,8 +103,11 @@ def _solved(problem: trajopt.Problem, start: trajopt.Solution | None, tolerance:
     return trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False)
 
 
-def with_feet(model: dynamics.OsimModel) -> dynamics.OsimModel:
-    """The model with frames heel_r, toe_r, heel_l, toe_l on the soles: below the toes' joint and behind."""
+def with_feet(model: dynamics.OsimModel, *needed: str) -> dynamics.OsimModel:
+    """The model with frames heel_r, toe_r, heel_l, toe_l on the soles: below the toes' joint and behind.
+
+    needed : further coordinates that it must have; ProblemError for what it lacks
+    """
     robot = model.robot
     tree = robot.tree if isinstance(robot, CoupledTree) else robot
     frames = {frame.name: frame for frame in tree.frames}
@@ -112,7 +115,7 @@ def with_feet(model: dynamics.OsimModel) -> dynamics.OsimModel:
     missing = [name for name in names if name not in frames]
     missing += [
         name
-        for name in (*PELVIS, *(f"{x}_{side}" for side in "rl" for x in LEG))
+        for name in (*PELVIS, *needed, *(f"{x}_{side}" for side in "rl" for x in LEG))
         if name not in robot.joint_names
     ]
     if missing:

@@ -37,7 +37,6 @@ from problems.human.predicted.solved_walk import WALKS, Stored, guess_solved_wal
 from problems.human.predicted.stances import (
     FOOT_FLAT,
     GUESSED,
-    POINTS,
     STANCES,
     Stances,
     feet_that_stand,
@@ -148,11 +147,7 @@ def place_feet(problem: trajopt.Problem, step: Step, first: int) -> None:
 def rate_of_leg_forces(problem: trajopt.Problem, weight: float) -> trajopt.ExpressionTerm:
     """|dA/dt|^2 + |dB/dt|^2 of both feet's forces in body weights, 1/s^2."""
     feet = [
-        [
-            problem.contacts[point].force_rate
-            for point in POINTS
-            if point.endswith(side) and stands(problem, point)
-        ]
+        [one.force_rate for point, one in problem.contacts.items() if point.endswith(side) and one.arcs]
         for side in ("_r", "_l")
     ]
 
@@ -164,8 +159,3 @@ def rate_of_leg_forces(problem: trajopt.Problem, weight: float) -> trajopt.Expre
         return total
 
     return trajopt.ExpressionTerm(rates, "rate of leg forces")
-
-
-def stands(problem: trajopt.Problem, point: str) -> bool:
-    """True if a point ever does."""
-    return bool(problem.contacts[point].arcs)

@@ -59,6 +59,21 @@ def test_a_motor_that_moves_a_mass_has_the_closed_form_of_the_mass():
     assert solution.tau(t)[:, 0] == pytest.approx(MASS * a, abs=1e-8)
 
 
+def test_states_go_on_where_arcs_of_free_duration_meet():
+    motion = trajopt.Trajectory.collocation(4, 3)
+    arcs = tuple(replace(motion.arcs[0], duration=(0.1, 0.9)) for _ in range(2))
+    problem = trajopt.Problem(linear_motor(), replace(motion, arcs=arcs))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.subject_to(trajopt.duration, equals=1.0)
+    problem.minimize(trajopt.state("current") ** 2)
+    solution = trajopt.solve(problem)
+    border = solution.curve.durations[0] + np.array([-1e-9, 1e-9])
+    current = solution.value(trajopt.state("current"), border)[:, 0]
+    assert solution.objective == pytest.approx(12.0 * (MASS / FORCE_CONSTANT) ** 2, rel=1e-8)
+    assert current == pytest.approx(MASS * (6.0 - 12.0 * border) / FORCE_CONSTANT, abs=1e-5)
+
+
 @pytest.mark.long
 def test_states_are_integrated_with_the_robot_under_its_controls():
     report = trajopt.solve(least_heat()).verify()

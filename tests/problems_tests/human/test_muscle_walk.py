@@ -1,0 +1,49 @@
+"""A walk that muscles drive, on a model of OpenSim that is not part of this project."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
+
+import dynamics
+import trajopt
+from problems.human.assessment.measured import TRIAL
+from problems.human.assessment.score import mean_correlation, scores_of
+from problems.human.muscles.squat import with_feet
+from problems.human.muscles.walk import muscle_walk, solve_walk, walk_curves
+from trajopt.base.errors import OptionError, ProblemError
+
+FILE = Path(os.environ.get("OSIM_MODELS", "no folder")) / "gait10dof18musc.osim"
+
+
+@pytest.mark.long
+def test_muscles_walk_as_people_do_without_their_data():
+    if not FILE.is_file():
+        pytest.skip("OSIM_MODELS names no folder with this model")
+    model = dynamics.load_osim(FILE, muscles=True)
+    solution = solve_walk(model)
+    assert solution.converged and solution.verify().holds
+    found = scores_of(*walk_curves(solution), TRIAL)
+    assert len(found) == 8 and mean_correlation(found) > 0.85
+    t = np.linspace(0.0, solution.curve.duration, 41)
+    q, v = solution.q(t), solution.v(t)
+    assert q[-1, 0] - q[0, 0] == pytest.approx(1.25 * t[-1], abs=1e-9)
+    assert q[-1, 3:6] == pytest.approx(q[0, 6:9], abs=1e-9) and v[-1, 6:9] == pytest.approx(
+        v[0, 3:6], abs=1e-6
+    )
+    activation = solution.value(trajopt.state("activation"), t)
+    assert activation[-1, :9] == pytest.approx(activation[0, 9:], abs=1e-6)
+    reserve = solution.value(trajopt.state("reserve"), t)[:, :6]
+    assert np.abs(reserve).max() < 1.0 and activation.max() > 0.2
+    places = with_feet(model).robot.forward_kinematics(q, ["heel_r", "toe_r"]).position
+    flat = (t > solution.curve.durations[0]) & (t < solution.curve.durations[:3].sum())
+    assert np.ptp(places[flat, :, :2], axis=0).max() < 1e-4
+
+
+def test_a_walk_needs_feet_and_a_speed():
+    with pytest.raises(ProblemError, match="lacks calcn_r, toes_r, calcn_l"):
+        muscle_walk(dynamics.load_osim(muscled_arm(), muscles=True))
+    with pytest.raises(OptionError, match="speed"):
+        muscle_walk(dynamics.load_osim(muscled_arm(), muscles=True), speed=0.0)
