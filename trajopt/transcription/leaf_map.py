@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from trajopt.base.arrays import Array
@@ -86,6 +87,18 @@ class SplineMap:
         group = self.groups[spline.group]
         own = group.own(spline.curves).start + component
         return group.columns[node, :, own], group.basis[spline.order, node]
+
+    def fill(self, x: Array, leaf: str, value: ArrayLike) -> None:
+        """Write a value (width,) to every control point of an additional curve in x, or to a parameter."""
+        if (spline := self.spline.get(leaf)) is None:
+            parameters = {parameter_leaf(name): place for name, place in self.layout.parameters.items()}
+            x[parameters[leaf]] = value
+            return
+        places = self.layout.groups[spline.group]
+        for points in places.control_points(x):
+            points[:, spline.curves.start - places.first_curve : spline.curves.stop - places.first_curve] = (
+                value
+            )
 
     def leaf_values(self, x: Array, needed: set[str]) -> Values:
         """The needed leaves at all nodes, (K, width); real or complex x."""

@@ -88,7 +88,13 @@ class NLP(ProgramFunctions):
         return replace(self, scaling=scaling, objective_weights=factor * self.objective_weights)
 
     def with_values(
-        self, unknowns: Unknowns, bounds: Bounds, row_bounds: Bounds, linear: LinearBlock, start: Array
+        self,
+        unknowns: Unknowns,
+        bounds: Bounds,
+        row_bounds: Bounds,
+        linear: LinearBlock,
+        start: Array,
+        unknown_sizes: Array | None,
     ) -> NLP:
         """The program of other right-hand sides and limits, whose functions differ in c and b alone.
 
@@ -99,7 +105,7 @@ class NLP(ProgramFunctions):
         vars(other).update(unknowns=unknowns, bounds=bounds, row_bounds=rows, linear=linear, start=start)
         vars(other).update(b=self.row_scale[: linear.count] * linear.b, _last=None)
         vars(other).update(leaf_offset=self.leaf_map.offset(unknowns.elimination.c))
-        vars(other).update(unknown_sizes=unknowns.sizes(start, bounds.lower, bounds.upper))
+        vars(other).update(unknown_sizes=unknown_sizes)
         other.__post_init__()
         return other
 

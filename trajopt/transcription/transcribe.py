@@ -7,7 +7,7 @@ that are eliminated, all sparsity. A compiled program keeps the structure for ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,7 +20,7 @@ from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedEr
 from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused
 from trajopt.graph.protocols import Block
-from trajopt.graph.quantities import is_extra, is_parameter
+from trajopt.graph.quantities import extra_leaf, is_extra, is_parameter, parameter_leaf
 from trajopt.problem.constraints.rotation_wraps import refuse_far_turns
 from trajopt.problem.contacts.contact_checks import refuse_out_of_reach
 from trajopt.problem.contacts.free_fall import refuse_free_fall, refuse_unpushed
@@ -28,6 +28,7 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
+from trajopt.terms.nonsmooth import Norm
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.consistent_start import consistent_start
 from trajopt.transcription.derivative_check import check_problem
@@ -52,7 +53,7 @@ from trajopt.transcription.row_groups import (
     objectives_of,
     row_groups,
 )
-from trajopt.transcription.unknowns import Unknowns
+from trajopt.transcription.unknowns import Unknowns, nearest_powers
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,7 @@ class ProgramStructure:
     constant : rows that no unknown changes; they are no rows of the program but must hold
     graph : all quantities, of which `maps` evaluate some in larger blocks
     component_names : (quantity, width) -> names of its components in messages
+    slacks : leaf of every slack -> the quantities that bound it, or whose norm it stands for
     """
 
     spline_map: SplineMap
@@ -78,11 +80,20 @@ class ProgramStructure:
     graph: Graph
     maps: ProgramMaps
     component_names: Callable[[str, int], list[str]]
+    slacks: Mapping[str, Sequence[str]]
 
     @cached_property
     def nearest_change(self) -> Array:
         """The change of y by one of the entries of x that the equations fix, see `nearest_point`."""
         return nearest_change(self.spline_map, self.solution)
+
+    @cached_property
+    def is_slack(self) -> Array:
+        """Mask of the entries of x that are slacks."""
+        mask = np.zeros(self.spline_map.layout.size, dtype=bool)
+        for slack in self.slacks:
+            self.spline_map.fill(mask, slack, True)
+        return mask
 
 
 def structure_of(
@@ -126,7 +137,20 @@ def structure_of(
         graph=graph,
         maps=program_maps(evaluated, leaf_map, objectives, changing, linear.kept.size),
         component_names=problem.component_names,
+        slacks=_quantities_of_slacks(problem, graph),
     )
+
+
+def _quantities_of_slacks(problem: Problem, graph: Graph) -> dict[str, list[str]]:
+    """Leaf of every slack -> the quantities s - piece of its rows; that below a norm, which has no rows."""
+    found: dict[str, list[str]] = {}
+    for name, slack in problem.slacks.items():
+        norm_of = [slack.maximum.base.quantity] if isinstance(slack.maximum, Norm) else []
+        found[extra_leaf(name)] = [*norm_of, *(term.quantity for term, _ in slack.rows)]
+    for leaf in (parameter_leaf(name) for name, each in problem.parameters.items() if each.is_slack):
+        bounded = [each.term.quantity for each in problem.constraints]
+        found[leaf] = [quantity for quantity in bounded if leaf in graph.leaf_pattern(quantity)]
+    return found
 
 
 def _general_solution(problem: Problem, spline_map: SplineMap, equations: LinearEquations) -> GeneralSolution:
@@ -294,7 +318,12 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
     start = with_guessed_duration(problem, unknowns, guess, bounds, functions, row_bounds, values.linear)
     start = beside_singular_point(problem, unknowns, functions, row_bounds, bounds, start)
     start = consistent_start(problem, unknowns, structure.spline_map, bounds, start)
-    return program_at(structure, values, start, unscaled=(functions, row_bounds))
+    program = program_at(structure, values, start, unscaled=(functions, row_bounds))
+    if not structure.slacks or (sizes := program.unknown_sizes) is None:
+        return program
+    is_slack = structure.is_slack[unknowns.elimination.free]
+    at_size = bounds.clipped(np.where(is_slack & (sizes != 1.0), sizes, start))
+    return program_at(structure, values, at_size, unscaled=(functions, row_bounds))
 
 
 def program_at(
@@ -309,7 +338,7 @@ def program_at(
     unscaled : its functions and the bounds of its rows, where they are known already
     """
     functions, row_bounds = unscaled or _unscaled(structure, values, start)
-    sizes = values.unknowns.sizes(start, values.bounds.lower, values.bounds.upper)
+    sizes = _sizes_at(structure, values, start)
     if scaling is None:
         jacobian, gradient = functions.jacobian(start), functions.gradient(start)
         rows, least = functions.jacobian_rows, np.ones(row_bounds.lower.size)
@@ -317,7 +346,9 @@ def program_at(
             by_row = sizes[functions.jacobian_columns]
             jacobian, gradient = jacobian * by_row, gradient * sizes
             least = np.zeros_like(least)
-            np.maximum.at(least, rows, np.minimum(by_row, 1.0))
+            is_slack = structure.is_slack[values.unknowns.elimination.free][functions.jacobian_columns]
+            of_slack = np.isin(rows, rows[is_slack])  # such a row is as small as its slack
+            np.maximum.at(least, rows, np.where(of_slack & ~is_slack, 0.0, np.minimum(by_row, 1.0)))
         objective, curvature = functions.objective(start), partial(_curvature, functions, start, sizes)
         scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least, curvature)
     program: Any = functions.scaled(
@@ -340,6 +371,37 @@ def program_at(
     return program
 
 
+def _sizes_at(structure: ProgramStructure, values: ProgramValues, start: Array) -> Array | None:
+    """The sizes of all unknowns at a start, see `Unknowns.sizes`; slacks have those of their pieces.
+
+    A piece is as large as its largest value at the nodes, at the start or where every curve is moved by a
+    part of its size, each by another, so that no difference of two cancels.
+    """
+    unknowns, spline_map = values.unknowns, structure.spline_map
+    sizes = unknowns.sizes(start, values.bounds.lower, values.bounds.upper)
+    if not structure.slacks:
+        return sizes
+    graph, leaves = structure.graph.with_blocks(values.data), set(structure.graph.leaves)
+    x, of_slacks = unknowns.elimination.expand(start), np.ones(unknowns.layout.size)
+    largest = {slack: np.zeros(structure.graph.width[slack]) for slack in structure.slacks}
+    for at in (x, x + unknowns.steps_aside(sizes)):
+        z = spline_map.leaf_values(at, leaves)
+        z.update({slack: np.zeros_like(z[slack]) for slack in structure.slacks})
+        with np.errstate(all="ignore"):
+            u = graph.values(z)
+        for slack, quantities in structure.slacks.items():
+            for quantity in quantities:
+                here = np.nan_to_num(np.abs(u[quantity]), posinf=0.0).max(axis=0)
+                one = here.size == largest[slack].size  # or a norm, of several components
+                largest[slack] = np.maximum(largest[slack], here if one else here.max())
+    for slack, size in largest.items():
+        spline_map.fill(of_slacks, slack, np.where(size > 0.0, size, 1.0))
+    of_slacks = nearest_powers(of_slacks)[unknowns.elimination.free]
+    if sizes is None:
+        return of_slacks if np.any(of_slacks != 1.0) else None
+    return np.where(structure.is_slack[unknowns.elimination.free], of_slacks, sizes)
+
+
 def program_like(before: NLP, structure: ProgramStructure, values: ProgramValues, start: Array) -> NLP:
     """The program of other values at a known starting point, with structure and scaling of the one before.
 
@@ -351,7 +413,8 @@ def program_like(before: NLP, structure: ProgramStructure, values: ProgramValues
         return program_at(structure, values, start, before.scaling)
     _check_constant_rows(structure, values, start)
     row_bounds = values.row_bounds(structure.groups)
-    return before.with_values(values.unknowns, values.bounds, row_bounds, values.linear, start)
+    sizes = _sizes_at(structure, values, start)
+    return before.with_values(values.unknowns, values.bounds, row_bounds, values.linear, start, sizes)
 
 
 def _curvature(functions: ProgramFunctions, y: Array, sizes: Array | None) -> float:

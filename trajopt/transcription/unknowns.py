@@ -21,6 +21,7 @@ from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.linear_equations.elimination import Elimination
 
+GOLDEN = 0.6180339887498949  # multiples of it differ most from each other, without their whole parts
 LARGE = 1e3  # sizes of unknowns above which, and below its inverse, a program is divided by them
 
 
@@ -160,17 +161,38 @@ class Unknowns:
         kept_small = bounds < least
         sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
         kept_small[states] |= sizes[states].max() < least
-        known = sizes > ROUNDING * sizes[kept_small].max(initial=0.0)
+        known = (sizes > ROUNDING * sizes[kept_small].max(initial=0.0)) | ((bounds > 0.0) & (bounds < least))
         far = (sizes > LARGE) | (kept_small & (sizes < least) & known)
         if not far[free].any():
             return None
-        return 2.0 ** np.round(np.log2(np.where(far, sizes, 1.0)[free]))
+        return nearest_powers(np.where(far, sizes, 1.0)[free])
+
+    def steps_aside(self, sizes: Array | None) -> Array:
+        """Parts of the sizes of curves and parameters, (x,): of each another one, at least a half."""
+        free, steps = self.elimination.free, np.zeros(self.layout.size)
+        steps[free] = 1.0 if sizes is None else sizes
+        for group in self.layout.groups:
+            points = group.control_points(steps)
+            largest = np.max([of_arc.max(axis=0, initial=0.0) for of_arc in points], axis=0)
+            part = 0.5 + 0.5 * (GOLDEN * (group.first_curve + np.arange(group.curve_count)) % 1.0)
+            for of_arc in points:
+                of_arc[:] = part * largest
+        parameters = steps[self.layout.durations.stop :]
+        parameters *= 0.5 + 0.5 * (GOLDEN * (0.5 + np.arange(parameters.size)) % 1.0)
+        steps[self.layout.durations] = 0.0
+        return steps
 
     @property
     def durations(self) -> Array:
         """Mask of the entries of y that are durations."""
         free, place = self.elimination.free, self.layout.durations
         return np.flatnonzero((free >= place.start) & (free < place.stop))
+
+
+def nearest_powers(sizes: Array) -> Array:
+    """The powers of two that are nearest to sizes above LARGE, or below its inverse; 1 of others."""
+    far = (sizes > LARGE) | (sizes < 1.0 / LARGE)
+    return 2.0 ** np.round(np.log2(np.where(far, sizes, 1.0)))
 
 
 def layout_of(problem: Problem) -> Layout:

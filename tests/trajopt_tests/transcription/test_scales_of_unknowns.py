@@ -61,3 +61,30 @@ def test_simulated_guesses_do_not_depend_on_the_unit_of_one_state(unit):
     s = np.linspace(0.0, 1.0, 11)
     for (one, _), (other, _) in zip(guessed(1.0), guessed(unit), strict=True):
         assert one(s) == pytest.approx(other(s) / [1.0, unit], rel=1e-6, abs=1e-9)
+
+
+def least_push(unit, kind):
+    """A mass of `unit` kg moves 1 m at rest in 2 s: a cost or limit of |u|, or |v| at the end, in newtons."""
+    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u / unit])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(8, 3, duration=2.0))
+    problem.control("u", lower=-4.0 * unit, upper=4.0 * unit)
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, None if kind == "end" else 0.0])
+    push = trajopt.absolute(trajopt.state("u"))
+    if kind == "limit":
+        problem.subject_to(trajopt.integral(push), upper=1.4 * unit)
+        problem.minimize(trajopt.state("u") ** 2)
+    else:
+        problem.minimize(push, weight=1e-3 if kind == "end" else 1.0)
+    if kind == "end":
+        speed = unit * trajopt.state("v") - 0.3 * unit
+        problem.minimize(trajopt.absolute(speed), over="end")
+    return problem
+
+
+@fast_first("kind, unit", [("end", 1e-20), ("limit", 1e-7), ("cost", 1e-20), ("cost", 1e-7)])
+def test_the_optimum_of_kinked_terms_does_not_depend_on_the_unit(kind, unit):
+    expected, solution = (trajopt.solve(least_push(each, kind), refine=None) for each in (1.0, unit))
+    power = 2 if kind == "limit" else 1
+    assert solution.converged and solution.iterations <= 2 * expected.iterations + 10
+    assert solution.objective / unit**power == pytest.approx(expected.objective, rel=1e-5)
