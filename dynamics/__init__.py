@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from dynamics.errors import UnknownNameError as UnknownNameError
     from dynamics.errors import UrdfError as UrdfError
     from dynamics.formats.collision_shapes import load_allowed_pairs as load_allowed_pairs
+    from dynamics.formats.collision_shapes import load_scene as load_scene
     from dynamics.formats.collision_shapes import load_spheres as load_spheres
     from dynamics.formats.collision_shapes import urdf_shapes as urdf_shapes
     from dynamics.formats.dh import DhRow as DhRow
@@ -175,6 +176,7 @@ export_lazily(
         "Clearances": "dynamics.quantities.clearances",
         "load_allowed_pairs": "dynamics.formats.collision_shapes",
         "load_spheres": "dynamics.formats.collision_shapes",
+        "load_scene": "dynamics.formats.collision_shapes",
         "urdf_shapes": "dynamics.formats.collision_shapes",
         "Scene": "dynamics.model.scene",
         "Shape": "dynamics.model.shape",

@@ -1,4 +1,4 @@
-"""Shapes of a robot from files: <collision> or <visual> of URDF, spheres and pairs that may touch of JSON."""
+"""Shapes of robots and scenes from files: <collision> or <visual> of URDF, spheres and pairs of JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning, UrdfError, warn_user
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
+from dynamics.formats.urdf import root_link, urdf_joints, urdf_links
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
+from dynamics.formats.xml_source import urdf_root
+from dynamics.model.mass_properties import IDENTITY
+from dynamics.model.scene import Scene
 from dynamics.model.shape import MOST_POINTS, Shape, hull
 from dynamics.quantities.packed_shapes import hull_corners
 
@@ -71,6 +75,26 @@ def urdf_shapes(
         message = f"open meshes: {list_names(opened)}; the hull of what is there is covered: look at them"
         warn_user(message, MeshWarning)
     return tuple(found)
+
+
+def load_scene(path_or_xml: str | os.PathLike[str], **how: Any) -> Scene:
+    """The obstacles of a URDF, a table or a room, whose root link stands at the world's origin.
+
+    how : arguments of `urdf_shapes`. Joints that move stay at zero; links without a <collision> take their
+    <visual>, as those of many scenes do. Raises UrdfError.
+    """
+    robot = urdf_root(path_or_xml)
+    links = urdf_links(robot)
+    joints = urdf_joints(robot, links)
+    root_link(links, joints)  # that there is one, and no loop, is checked there
+    outer = {joint.child: joint for joint in joints.values()}
+    placed = []
+    for shape in urdf_shapes(path_or_xml, **{"visuals": "fit", **how}):
+        link, pose = str(shape.carrier), IDENTITY
+        while link in outer:
+            link, pose = outer[link].parent, outer[link].origin.then(pose)
+        placed.append(shape.moved(pose.rotation, pose.position).on(None))
+    return Scene(placed)
 
 
 def missing_meshes_of(

@@ -86,7 +86,7 @@ def load_urdf(
     if not parts.bodies:
         raise UrdfError(
             'no joint of the robot moves, so it has no motion: floating_base="free" lets it move as a whole; '
-            "obstacles are shapes of a dynamics.Scene"
+            "dynamics.load_scene makes obstacles of it"
         )
     advice = ": give masses={LINK: kg, ...}"
     name, source = robot.get("name", ""), os.fspath(path_or_xml)

@@ -14,7 +14,7 @@ from dynamics.errors import UrdfError
 LARGEST = 10_000_000
 # Elements of xacro that no expanded file has; calls of macros that were not found stay in some.
 XACRO = ("macro", "include", "property", "arg", "if", "unless", "insert_block", "element", "attribute")
-READERS = {"mujoco": "load_mujoco", "OpenSimDocument": "load_osim"}
+READERS = {"mujoco": "from_mujoco", "OpenSimDocument": "load_osim"}
 MOST_FILES = 1000  # of a folder that are looked at for a name
 
 

@@ -14,6 +14,7 @@ from dynamics.arguments import short_repr
 from dynamics.errors import DegreesWarning, JointError, warn_user
 from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.checks.validation import (
+    HOLDING,
     LARGEST,
     checked_name,
     checked_reference,
@@ -109,9 +110,9 @@ class Joint:
             "position": finite_array(self.position, (3,), f"{what} position"),
             "ratio": finite_number(self.ratio, f"{what} ratio"),
             "offset": finite_number(self.offset, f"{what} offset"),
-            "damping": finite_number(self.damping, f"{what} damping"),
-            "friction": finite_number(self.friction, f"{what} friction"),
-            "stiffness": finite_number(self.stiffness, f"{what} stiffness"),
+            "damping": finite_number(self.damping, f"{what} damping", HOLDING),
+            "friction": finite_number(self.friction, f"{what} friction", HOLDING),
+            "stiffness": finite_number(self.stiffness, f"{what} stiffness", HOLDING),
             "rest": finite_number(self.rest, f"{what} rest"),
             "limits": checked_limits(self.limits, what),
             "rotor": None if self.rotor is None else checked_rotor(self.rotor, self.name),

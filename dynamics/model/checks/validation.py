@@ -12,26 +12,29 @@ ROUNDING = 1e-5
 LONGEST_NAME = 200  # characters; names are repeated in messages
 # In SI units; robots and cranes are far from it, and beyond it rounding is all that is left of a sum.
 LARGEST = 1e9
+HOLDING = 1e15  # of damping, friction and stiffness, by whose size models hold a joint
 # kg m^2, far below any robot's: a microgram at a millimetre. Programs that write URDF leave such noise.
 NEGLIGIBLE = 1e-15
 
 
-def finite_array(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
+def finite_array(
+    value: object, shape: tuple[int, ...], what: str, largest: float = LARGEST
+) -> np.ndarray:  # fmt: skip
     """A read-only float64 copy of `value`; ShapeError names `what` unless it is finite and of this shape."""
     array = np.array(real_array(value, what))
     if array.shape != shape:
         raise ShapeError(f"{what} has shape {array.shape} but shape {shape} is expected")
-    if not np.abs(array).max(initial=0.0) <= LARGEST:  # written so that NaN is refused too
+    if not np.abs(array).max(initial=0.0) <= largest:  # written so that NaN is refused too
         finite = bool(np.isfinite(array).all())
-        wanted = f"beyond {LARGEST:g} products overflow" if finite else "every number must be finite"
+        wanted = f"beyond {largest:g} products overflow" if finite else "every number must be finite"
         raise ShapeError(f"{what} is {short_repr(array.tolist())}; {wanted}")
     array.flags.writeable = False
     return array
 
 
-def finite_number(value: object, what: str) -> float:
+def finite_number(value: object, what: str, largest: float = LARGEST) -> float:
     """`value` as a float; ShapeError names `what` when it is not one finite number."""
-    return float(finite_array(value, (), what))
+    return float(finite_array(value, (), what, largest))
 
 
 def checked_reference(name: object, what: str) -> None:

@@ -155,7 +155,8 @@ def _pose(given: Any, what: str) -> Any:
 
 def _scene(given: Any, folder: Path) -> dynamics.Scene:
     if isinstance(given, str):
-        return dynamics.Scene.load(folder / given)
+        read = dynamics.load_scene if given.lower().endswith(".urdf") else dynamics.Scene.load
+        return read(folder / given)
     return dynamics.Scene.from_json(_json(given))
 
 

@@ -46,6 +46,22 @@ def test_solids_are_read_as_they_are_written():
     assert {shape.carrier for shape in model.shapes} == {"upper"}
 
 
+def test_a_scene_of_urdf_stands_where_fixed_joints_place_it():
+    turned = '<origin xyz="0 0 0.7" rpy="0 0 1.5707963267948966"/>'
+    top = '<visual><origin xyz="0.5 0 0"/><geometry><box size="1 0.4 0.05"/></geometry></visual>'
+    cup = '<collision><origin xyz="0.1 0 0"/><geometry><sphere radius="0.04"/></geometry></collision>'
+    text = (
+        f'<robot name="table"><link name="room"/><link name="top">{top}</link><link name="cup">{cup}</link>'
+        f'<joint name="a" type="fixed"><parent link="room"/><child link="top"/>{turned}</joint>'
+        f'<joint name="b" type="fixed"><parent link="top"/><child link="cup"/>{turned}</joint></robot>'
+    )
+    with pytest.raises(dynamics.UrdfError, match="load_scene makes obstacles of it"):
+        dynamics.load_urdf(text)
+    by_kind = {shape.kind: shape for shape in dynamics.load_scene(text).shapes}
+    np.testing.assert_allclose(by_kind["box"].position, [0.0, 0.5, 0.7], atol=1e-15)
+    np.testing.assert_allclose(by_kind["sphere"].position, [-0.1, 0.0, 1.4], atol=1e-15)
+
+
 def test_solids_without_size_are_none():
     text = with_collisions('<sphere radius="0"/>', '<box size="0 0 0"/>', '<box size="0.1 0.2 0.3"/>')
     assert [shape.kind for shape in dynamics.urdf_shapes(text)] == ["box"]

@@ -104,6 +104,8 @@ def test_ranges_torques_friction_and_names_are_read():
     assert (slide.limits.torque_lower, slide.limits.torque_upper) == (-5.0 - 6.0, 6.0 + 2.0)
     assert joints["roll"].limits == dynamics.JointLimits()
     assert (lift.friction, lift.damping, lift.rotor.axial_inertia) == (0.3, 0.7, pytest.approx(0.05))
+    held = dynamics.from_mujoco(TREE.replace('damping="0.7"', 'damping="1e11"'))
+    assert held.joints[6].damping == 1e11
     assert model.joint_names == (
         *("root_x", "root_y", "root_z", "root_rx", "root_ry", "root_rz"),
         *("lift", "roll", "slide", "hip_x", "hip_y", "hip_z"),

@@ -40,6 +40,7 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i i
         (3, "cannot read 3"),
         ("a\0b", "cannot read"),
         ("<sdf/>", "the root element is <sdf>; a URDF has <robot>"),
+        ("<mujoco/>", "the root element is <mujoco>; .*by dynamics.from_mujoco and hand over the model"),
         ("<robot/>", "the robot has no <link>"),
         ("<robot><link/></robot>", "a link lacks the attribute 'name'"),
         (robot(link("a"), link("a")), "two links are named 'a'"),
