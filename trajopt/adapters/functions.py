@@ -17,7 +17,14 @@ from trajopt.adapters.numpy_function import NumpyFunction
 from trajopt.adapters.stacked_function import BatchedFunction, FunctionBlock, NodeFunction
 from trajopt.adapters.torch_function import TorchFunction
 from trajopt.base import arguments
-from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError, ShapeError
+from trajopt.base.errors import (
+    EvaluationError,
+    NotFiniteError,
+    OptionError,
+    ProblemError,
+    ShapeError,
+    TrajoptError,
+)
 from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import own_term
 from trajopt.problem.systems.state_equations import limits_of
@@ -31,6 +38,7 @@ LIBRARIES: Mapping[str, Callable[..., BatchedFunction]] = {
 }
 BLOCKS_KEPT = 64  # with what their libraries have compiled
 NEWTON_STEPS = 20  # of accelerations; torques linear in them take one
+LONGEST_CAUSE = 300  # characters of a foreign error in a message
 RESIDUAL = 1e-12  # of torques, relative to their size
 
 
@@ -246,7 +254,17 @@ def _made(
     label = f"the {library} function '{getattr(function, '__name__', type(function).__name__)}'"
     further = {} if derivatives is None else {"derivatives": derivatives}
     batched = LIBRARIES[library](function, widths, label, **further)
-    return FunctionBlock(batched, dict(zip(names, widths, strict=True)), output)
+    inputs = dict(zip(names, widths, strict=True))
+    try:
+        return FunctionBlock(batched, inputs, output)
+    except TrajoptError:
+        raise
+    except Exception as error:  # a function of others may raise anything
+        given = ", ".join(f"{name} ({width},)" for name, width in inputs.items())
+        raise OptionError(
+            f"{label} failed as it was called with {given}: {type(error).__name__}: "
+            f"{arguments.shorten(str(error).partition(chr(10))[0], LONGEST_CAUSE)}"
+        ) from error
 
 
 def _check(function: object, library: object, derivatives: object) -> None:

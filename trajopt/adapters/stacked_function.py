@@ -107,12 +107,17 @@ class StackedFunction:
     def checked(self, found: Foreign, count: int, remedy: str) -> Array:
         """Values (count, m) in float64.
 
-        Raises ShapeError for those of another shape, EvaluationError where they have fewer digits.
+        Raises ShapeError for those of another shape, EvaluationError where they have fewer digits or are
+        whole numbers.
         """
         array = np.asarray(found)
         if array.dtype.kind == "f" and array.dtype != np.float64:
             raise EvaluationError(
                 f"{self.label} gives {array.dtype}, whose few digits stop a solver early: {remedy}"
+            )
+        if array.dtype.kind in "biu":
+            raise EvaluationError(
+                f"{self.label} gives {array.dtype}, whose derivatives are zero: return floating-point numbers"
             )
         if array.ndim != 2 or array.shape[0] != count or not array.size:
             raise ShapeError(

@@ -45,10 +45,14 @@ class TorchFunction(MappedFunction):
                 raise EvaluationError(
                     f"{self.label} mixes float64, in which nodes come, with another type: {self.remedy}"
                 ) from error
-            if "control flow" in message or ".item()" in message:
+            if "inplace" in message:
+                raise OptionError(
+                    f"{self.label} changes a tensor in place: write a + b in place of a.add_(b) or a += b"
+                ) from error
+            if any(sign in message for sign in ("control flow", ".item()", "data pointer")):
                 raise OptionError(
                     f"{self.label} branches on a value, or takes it out of its tensor: write "
-                    "torch.where(condition, a, b), and no .item(), float() or .numpy()"
+                    "torch.where(condition, a, b), and no .item(), float(), .numpy() or function of NumPy"
                 ) from error
             raise
         return found.detach().numpy()

@@ -43,6 +43,7 @@ LADDER = tuple(STEP * 10.0**-k for k in range(5))
 UNKNOWN_ERROR = 1e-3  # relative error from which a slope counts as not known
 COMPLEX_STEP = 1e-30  # squares of it vanish beside one
 DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and values, for differences
+STOPPED = "; a derivative of 0 comes from what stops derivatives, too: detach, no_grad, stop_gradient, int"
 DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
@@ -338,6 +339,7 @@ class _Point:
             f"{what} is {got[i, j]:.9g}, but {how} of its own "
             f"{'partials' if curvature else 'values'} give {want[i, j]:.9g}: correct "
             f"{'curvature' if curvature else 'partials'}, or the value"
+            + (STOPPED if got[i, j] == 0.0 else "")
         )
 
     def _check_pattern(self, allowed, want, got, size: float, output: str, name: str) -> None:

@@ -101,6 +101,8 @@ def test_a_function_is_the_rates_of_a_system(library):
         (lambda jnp: lambda q: np.sin(q), "use jax.numpy throughout"),
         (lambda jnp: lambda q: float(q[0]), "use jax.numpy throughout"),
         (lambda jnp: lambda q: q.astype("float32"), "gives float32.*float64"),
+        (lambda jnp: lambda q: q > 0, "gives bool.*return floating-point numbers"),
+        (lambda jnp: lambda q: jnp.ones((3, 3)) @ q, r"failed as it was called with q \(2,\): TypeError"),
     ],
 )
 def test_mistakes_in_functions_of_jax_are_named(function, message):
@@ -116,6 +118,7 @@ def test_mistakes_in_functions_of_jax_are_named(function, message):
     [
         (lambda torch: lambda q: q if q[0] > 0 else -q, "branches on a value.*torch.where"),
         (lambda torch: lambda q: torch.as_tensor(q[0].item()), "no .item"),
+        (lambda torch: lambda q: torch.tensor(np.sin(q.numpy())), "no .item.*function of NumPy"),
         (lambda torch: lambda q: torch.ones(2, 2) @ q, "mixes float64.*module.double"),
         (lambda torch: torch.nn.Linear(2, 1), "mixes float64.*module.double"),
         (lambda torch: lambda q: q.float(), "gives float32.*dtype=torch.float64"),
@@ -142,6 +145,18 @@ def test_mistakes_in_functions_of_any_library_are_named():
     wrong = trajopt.adapters.foreign_block(pendulum, inputs, "numpy", derivatives=lambda q, v, a: np.eye(2))
     with pytest.raises(trajopt.TrajoptError, match="give one matrix"):
         wrong.partials({name: np.ones((1, 1)) for name in inputs})
+
+
+@quiet_import
+@pytest.mark.long
+def test_a_function_that_stops_derivatives_or_changes_tensors_is_named():
+    pytest.importorskip("torch")
+    stopped = foreign_dynamics(lambda q, v, a: (a + q).detach(), ["upper", "lower"], "torch")
+    with pytest.raises(TrajoptError, match=r"is 0, but central.*detach, no_grad"):
+        trajopt.solve(move(stopped))
+    changed = foreign_block(lambda q: q.add_(1.0), {"q": 2}, "torch")
+    with pytest.raises(TrajoptError, match="changes a tensor in place"):
+        changed.partials({"q": np.ones((1, 2))})
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch):
@@ -187,6 +202,11 @@ class Spring:
     ("call", "message"),
     [
         (lambda: foreign_block(Spring(2.0), {"x": 2, "u": 1}, "numpy"), "make its class a frozen dataclass"),
+        (
+            lambda: foreign_block(lambda x: x, {"x": 2, "u": 1}, "numpy"),
+            r"with x \(2,\), u \(1,\): TypeError",
+        ),
+        (lambda: foreign_block(lambda x: x > 0, {"x": 2}, "numpy"), "gives bool, whose derivatives are zero"),
         (lambda: foreign_block(np.sin, ["x"], "numpy"), r"the inputs are \['x'\]: give widths by names"),
         (lambda: foreign_block(np.sin, {}, "numpy"), "the inputs are {}"),
         (lambda: foreign_block(np.sin, {"x": 0}, "numpy"), "the width of 'x' = 0: expected a whole number"),
