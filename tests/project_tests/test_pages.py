@@ -3,9 +3,11 @@
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from pydoc import locate
 from types import SimpleNamespace
@@ -16,6 +18,7 @@ from tiers import every
 
 import problems
 from problems.cli.command_line import main
+from problems.cli.literal import parameters_of
 from scripts import decisions_index
 
 ROOT = Path(__file__).parents[2]
@@ -157,10 +160,12 @@ def test_commands_of_a_page_exist_with_their_options(page):
     lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
     for line in lines:
         if line.startswith("trajopt "):
-            words = line.partition("#")[0].split()
+            words = shlex.split(line.partition("#")[0])
             command = main.commands[words[1]]
             options = {option for parameter in command.params for option in parameter.opts}
             assert {word for word in words if word.startswith("--")} <= options, line
+            if words[1] != "sweep":
+                parameters_of([value for word, value in pairwise(words) if word == "--set"])  # one value each
 
 
 @pytest.fixture

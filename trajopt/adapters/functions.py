@@ -38,7 +38,6 @@ LIBRARIES: Mapping[str, Callable[..., BatchedFunction]] = {
 }
 BLOCKS_KEPT = 64  # with what their libraries have compiled
 NEWTON_STEPS = 20  # of accelerations; torques linear in them take one
-LONGEST_CAUSE = 300  # characters of a foreign error in a message
 RESIDUAL = 1e-12  # of torques, relative to their size
 
 
@@ -263,7 +262,7 @@ def _made(
         given = ", ".join(f"{name} ({width},)" for name, width in inputs.items())
         raise OptionError(
             f"{label} failed as it was called with {given}: {type(error).__name__}: "
-            f"{arguments.shorten(str(error).partition(chr(10))[0], LONGEST_CAUSE)}"
+            f"{str(error).partition(chr(10))[0]}"
         ) from error
 
 

@@ -59,7 +59,7 @@ class MotionTable:
 
 
 def read_motion(path: str | os.PathLike[str], names: Collection[str] | None = None) -> MotionTable:
-    """Read a .mot, .sto or .csv file; of its columns those of `names`, or all.
+    """Read a .mot, .sto or .csv file; of its columns those of `names`, or all if it has none of them.
 
     Raises OptionError for another kind of file, also one of forces or of muscle activity by its labels,
     ProblemError with the line for gaps, times that do not increase and numbers that are none, and where
@@ -75,7 +75,8 @@ def read_motion(path: str | os.PathLike[str], names: Collection[str] | None = No
     else:
         raise OptionError(f"'{file}' is a {file.suffix or 'file without ending'}: give a .mot, .sto or .csv")
     if names is not None:
-        found = replace(found, columns={k: x for k, x in found.columns.items() if k in names})
+        wanted = {k: x for k, x in found.columns.items() if k in names}
+        found = replace(found, columns=wanted or found.columns)
     check_times(found.time, file, lines)
     check_units(found, file)
     return found

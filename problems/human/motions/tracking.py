@@ -51,7 +51,8 @@ def track_motion(
     if Path(file).suffix.lower() == ".trc":
         table, chosen = angles_of_markers(file, window, names, model)
     else:
-        table, chosen = read_motion(file), names_of_angles(names, model)
+        chosen = names_of_angles(names, model)
+        table = read_motion(file, {each.column for each in chosen})
     if window is not None:
         table = table.window(*window)
     joints = tuple(problem.dynamics.joint_names)

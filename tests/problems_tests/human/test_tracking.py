@@ -101,6 +101,15 @@ def test_a_table_of_names_comes_before_the_signs_of_a_model(turned_model, tmp_pa
     check_targets(problem, tracked, ours)
 
 
+def test_columns_that_a_walk_does_not_read_may_have_any_unit(tmp_path):
+    """OpenSim writes coordinates that follow others in degrees into files of radians."""
+    progress = np.linspace(0.0, 1.0, len(T))
+    columns = {"knee_angle_r": 0.3 + progress, "knee_angle_r_beta": np.rad2deg(0.3 + progress)}
+    file = str(tmp_path / "radians.sto")
+    write_storage(file, Storage("Coordinates", T, columns, in_degrees=False))
+    assert track_motion(problem_of(skeleton(moving=ACTIVE)), file) == ("knee_r_flex",)
+
+
 def test_angles_that_a_joint_cannot_have_are_refused_where_no_model_is_given(tmp_path):
     knee = np.array([-60.0, -40.0, -30.0, -20.0, -10.0, -5.0])
     columns = {"hip_flexion_r": 20.0 + 0.0 * T, "knee_angle_r": knee}
