@@ -156,7 +156,6 @@ class Run:
     max_iterations : iterations allowed, unless the solver itself allows fewer
     start_kind : what is known of the start; a solver may have settings for it, which yield to the user's own
     row_tolerances : how exactly rows must hold, unless the user has set other tolerances
-    ranking : whether objectives are only compared, so that about three digits of them are enough
     callback : called after every iteration; what it raises leaves `solve`
 
     A solver ignores what it has no means for.
@@ -167,7 +166,6 @@ class Run:
     max_iterations: int | None = None
     start_kind: StartKind | None = None
     row_tolerances: RowTolerances | None = None
-    ranking: bool = False
     callback: Callback | None = None
 
     @property
@@ -188,7 +186,7 @@ class Run:
     def over(self, general: Run) -> Run:
         """This run; what it leaves open is as in `general`, and the earlier deadline holds."""
         mine = {each.name: getattr(self, each.name) for each in fields(self)}
-        left_open = [name for name, value in mine.items() if value is None or value is False]
+        left_open = [name for name, value in mine.items() if value is None]
         values = {name: getattr(general, name) for name in left_open}
         return replace(self, **values, deadline=min(self.deadline, general.deadline))
 
@@ -335,9 +333,8 @@ class Solver(Protocol):
     run : limits, tolerance and callback of this solve
 
     Where a solver has these attributes, callers read them: `tol` and `time_limit`, its own settings;
-    `hessian`, "lbfgs" where it is to do without second derivatives; `can_rank`, whether it solves faster
-    where `run.ranking`; `without_checkpoints`, the solver for NLPs other than the one whose checkpoints it
-    writes.
+    `hessian`, "lbfgs" where it is to do without second derivatives; `without_checkpoints`, the solver for
+    NLPs other than the one whose checkpoints it writes.
     """
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result: ...

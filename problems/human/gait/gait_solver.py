@@ -11,7 +11,7 @@ import numpy as np
 import trajopt
 from problems.human.gait.step import Step
 from trajopt.solvers.kkt import bound_violation
-from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import RowLabel
 
@@ -19,7 +19,6 @@ from trajopt.transcription.unknowns import RowLabel
 # round, finer ones within 172. Where feet must not drift by LOOSELY_HELD, in m, some take many more and are
 # found all the same.
 PATIENCE, COARSE, PATIENCE_IF_FINER, LOOSELY_HELD = 110, 5, 250, 2.5e-3
-NEWTON = 1e-3  # tolerance of rounds after which damped Newton steps follow, from a motion that is known
 NAMED = 3  # constraints in the message
 BROKEN = 1e-4  # scaled violation, beyond which a search that ended has found no step
 SIDES = MappingProxyType({"r": "right", "l": "left"})
@@ -88,28 +87,9 @@ def single_support(side: str) -> str:
     return f"single support with the {SIDES[side]} foot on the ground"
 
 
-@dataclass(frozen=True)
-class ImposedGaitSolver(GaitSolver):
-    """The solver of gaits with imposed contact.
-
-    From a guess the answer is that of rounds alone: damped Newton steps are faster, but end in optima up to
-    2 % higher. They follow where starts are only ranked, and from the motion of another solve.
-    """
-
-    @property
-    def can_rank(self) -> bool:
-        """Damped Newton steps follow right after one round where starts are ranked."""
-        return True
-
-    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        newton = run is not None and (run.ranking or run.start_kind is StartKind.SAME_MOTION)
-        rounds = replace(self, newton=NEWTON) if newton else self
-        return super(ImposedGaitSolver, rounds).solve(nlp, start, run)
-
-
 def imposed_gait_solver(
     steps: Sequence[Step], drift: float, intervals: int, near: bool = False
-) -> ImposedGaitSolver:
+) -> GaitSolver:
     """The solver for gaits in three dimensions, of whose many constraint rows few are active.
 
     A step that comes nowhere near its constraints is given up after `PATIENCE` iterations, with more
@@ -128,7 +108,5 @@ def imposed_gait_solver(
         phases.append((double_support(step.leads), step.begins + step.toe_off * step.duration))
         phases.append((single_support(step.leads), step.begins + step.duration))
     patience = PATIENCE if intervals <= COARSE else PATIENCE_IF_FINER
-    solver = ImposedGaitSolver(
-        ipopt, patience=patience if drift >= LOOSELY_HELD else None, phases=tuple(phases)
-    )
+    solver = GaitSolver(ipopt, patience=patience if drift >= LOOSELY_HELD else None, phases=tuple(phases))
     return replace(solver, margin=MARGIN, coarse=0.0) if near else solver

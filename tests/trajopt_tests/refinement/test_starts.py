@@ -12,8 +12,7 @@ from trajopt.refinement.starts import start_rules
 from trajopt.refinement.starts.guess_search import guessed_curves, swinging_guess
 from trajopt.refinement.starts.start_rules import ONE, SEARCHED, start_rule
 from trajopt.solution.answers import program_of
-from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.solver import Run, Status
+from trajopt.solvers.solver import Status
 
 
 @pytest.fixture(scope="module")
@@ -294,25 +293,3 @@ def test_what_no_guess_solves_says_so():
     assert not found.converged
     assert found.journal.starts.known == f"none of {len(found.journal.starts.starts)} starts converged"
     assert found.journal.starts.chosen == 0
-
-
-@pytest.mark.long
-def test_on_one_mesh_starts_are_ranked_and_the_best_two_solved():
-    """Where rounds end with Newton steps, the objectives of other starts are only compared."""
-    problem = problems.cart_pole.build(intervals=10)
-    solver = trajopt.ConstraintGeneration(trajopt.Ipopt(), newton=1e-3)
-    one, best = (trajopt.solve(problem, solver, starts=count) for count in (1, 5))
-    others = best.journal.starts.starts[1:]
-    assert best.converged and best.objective <= one.objective * (1.0 + 1e-9)
-    assert 1 <= sum(start.finished for start in others) <= 2
-    assert all(len(start.solves) == 1 for start in others if not start.finished)
-    assert best.kkt.error <= 1e-8
-
-
-def test_only_rounds_that_end_with_newton_steps_rank_starts():
-    rounds = trajopt.ConstraintGeneration(trajopt.Ipopt(tol=1e-7), newton=1e-3)
-    assert rounds.can_rank and not trajopt.ConstraintGeneration(trajopt.Ipopt()).can_rank
-    program = trajopt.transcribe(problems.cart_pole.build(intervals=10))
-    found, ranked = (rounds.solve(program, run=Run(ranking=ranking)) for ranking in (False, True))
-    assert ranked.converged and ranked.iterations <= found.iterations
-    assert kkt_residuals(program, found).error <= 1e-7 < kkt_residuals(program, ranked).error <= 1e-3

@@ -4,10 +4,9 @@ Start 0 is the problem's own guess, solved as without further starts, so that se
 one. Every other one is a guess that was searched for (`guess_search`), or perturbs the best optimum that
 earlier starts found or, narrowly or widely, the problem's guess, seeded by its number; a guess of the user's
 own, and what was found from it, are perturbed the least. They are solved on the coarsest mesh; half as many
-different optima are carried to the next finer mesh, half of those to the one after it, and so on. Where the
-problem's own mesh is the only one, more than two further starts are ranked on it, if the solver can, and the
-best of them solved. The lowest objective of a converged solve on the problem's own mesh comes first. Where
-none converged there, or start 0 alone, further guesses are solved on it, swings first.
+different optima are carried to the next finer mesh, half of those to the one after it, and so on. The lowest
+objective of a converged solve on the problem's own mesh comes first. Where none converged there, or start 0
+alone, further guesses are solved on it, swings first.
 """
 
 from __future__ import annotations
@@ -54,12 +53,11 @@ from trajopt.solution.answers import program_of
 from trajopt.solution.journal import LEAST_ITERATIONS, Attempt, Entry, Journal, Policy, same_optimum
 from trajopt.solution.records import LEVELS, STARTS
 from trajopt.solution.records import RETRIES as AGAIN
-from trajopt.solvers.solver import Run, StartKind
+from trajopt.solvers.solver import Run
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
-RANKED = 2  # further starts, at most, that are solved to the end where all are on one mesh; more are ranked
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 # Sizes of perturbations, as a part of each joint's travel, and those of a guess that is the user's own: of
 # nine walks that begin 0.3 or 1.0 beside a measured one, four are found, of those 0.1 beside it seven.
@@ -117,17 +115,13 @@ def _solved_starts(journal: Journal, rule: StartRule, policy: str) -> Policy[Non
         return
     searched = searching(asked)
     meshes = (own_mesh(asked),) if rule.on_own_mesh else _levels(asked, searched)
-    several_on_one_mesh = len(meshes) == 1 and not rule.on_own_mesh and rule.count > 1 + RANKED
-    ranking = several_on_one_mesh and bool(getattr(journal.solver, "can_rank", False))
-    if ranking:
-        meshes = (*meshes, *meshes)
     all_starts, known = [_Start(0, journal.best)], _value_on(meshes[0], journal)
     try:
         guesses = _Guesses.of(on_coarse(asked, meshes[0]), searched, rule, known)
     except TrajoptError as error:
         journal.entries.append(Entry(Attempt(asked, policy=policy, number=1), error=str(error)))
         return
-    run = Run(max_iterations=_most_iterations(rule, journal), ranking=ranking)
+    run = Run(max_iterations=_most_iterations(rule, journal))
     for number in range(1, rule.count):
         start = _Start(number)
         all_starts.append(start)
@@ -139,8 +133,7 @@ def _solved_starts(journal: Journal, rule: StartRule, policy: str) -> Policy[Non
         values = [known, *(all_start.value for all_start in all_starts[1:])]
         if sum(same_optimum(value, min(values)) for value in values) >= rule.agreed:
             break
-    carried, places = all_starts[1:], min(rule.carried, RANKED) if ranking else rule.carried
-    run = Run(start_kind=StartKind.SAME_MOTION if ranking else None)
+    carried, places = all_starts[1:], rule.carried
     for mesh in meshes[1:]:
         carried = _most_promising(journal, carried, known, places)
         last = all(one is own for one, own in zip(mesh, own_mesh(asked), strict=True))
@@ -149,7 +142,7 @@ def _solved_starts(journal: Journal, rule: StartRule, policy: str) -> Policy[Non
             finer = asked if last else asked.on(*mesh)
             try:
                 entry = yield Attempt(
-                    finer, start.entry.answer, run, policy=policy, number=start.number, own_mesh=last
+                    finer, start.entry.answer, policy=policy, number=start.number, own_mesh=last
                 )
             except TrajoptError:  # it keeps what it has
                 continue

@@ -30,8 +30,7 @@ from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import bound_violation, largest_violation, side_violations
 from trajopt.solvers.matrices import scattered, sparse_jacobian
-from trajopt.solvers.newton.damped_newton import DampedNewton
-from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
+from trajopt.solvers.newton.newton import NewtonFromMotion
 from trajopt.solvers.newton.quadratic_program import POOR, Damping
 from trajopt.solvers.run import (
     Fallback,
@@ -43,7 +42,6 @@ from trajopt.solvers.run import (
 from trajopt.solvers.solver import (
     LITTLE,
     MOST_STEPS,
-    RANKED,
     Iteration,
     Program,
     ProgramValue,
@@ -84,9 +82,6 @@ class ConstraintGeneration:
         not ends at the point of least squared violation (`least_violation`): as INFEASIBLE, or, where the
         rows hold there, the solve goes on from that point without this limit. INFEASIBLE is then what the
         search came to, no proof
-    newton : tolerance of rounds after which damped Newton steps with all rows follow (`DampedNewton`);
-        a solve whose first round is not coarse begins with them. None: rounds alone, as also where the steps
-        find no optimum, or are too large to be dense
 
     Raises OptionError for a solver whose tolerance cannot be set, a margin that is not positive, or a
     patience that is no whole number from 1.
@@ -97,7 +92,6 @@ class ConstraintGeneration:
     time_limit: float | None = None
     coarse: float = 1e-1
     patience: int | None = None
-    newton: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.solver, type) or getattr(self.solver, "tol", None) is None:
@@ -108,32 +102,21 @@ class ConstraintGeneration:
         check_positive("margin", self.margin)
         check_positive("time_limit", self.time_limit, optional=True)
         check_positive("coarse", self.coarse, or_zero=True)
-        check_positive("newton", self.newton, optional=True)
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
-
-    @property
-    def can_rank(self) -> bool:
-        """True if starts are ranked faster than they are solved: Newton steps right after one round."""
-        return self.newton is not None
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp`; the result is that of the last round, with multipliers of all rows.
 
         Where a relaxation is unbounded or does not converge for another reason, all rows enter. A start near
         its solution is not solved coarsely, and one that lacks nothing but a few rows goes on by Newton's
-        method first. Objectives that are only compared are found to about a thousandth, and given up after
-        half as many iterations where rows are not met.
+        method first.
         """
         run = run or Run()
         settings, tol = self, run.tol or self.solver.tol  # type: ignore[attr-defined]  # checked above
-        if run.ranking and self.newton is not None:
-            patience = None if self.patience is None else max(self.patience // 2, 1)
-            settings = replace(self, patience=patience, newton=max(self.coarse, self.newton))
-            tol = max(RANKED, tol)
         if run.start_kind is not None:
             settings = replace(settings, coarse=0.0)
-        run = replace(run, tol=tol, max_iterations=None, row_tolerances=None, ranking=False)
+        run = replace(run, tol=tol, max_iterations=None, row_tolerances=None)
         rounds = _Rounds(settings)
         if run.start_kind is not StartKind.SAME_MOTION or not takes_hessian(self.solver):
             return rounds.solve(nlp, start, run)
@@ -157,17 +140,8 @@ class _Rounds:
         kept = fixed | _above(_row_violation(nlp, at.y), -settings.margin)
         results: list[Result] = []
         patience = settings.patience
-        able = takes_hessian(settings.solver) and dense_steps_fit(nlp)
-        newton = max(settings.newton, tol) if settings.newton is not None and able else None
-        if newton is not None and settings.coarse <= tol:
-            results.append(DampedNewton(tol).solve(nlp, at, self._run(run, results)))
-            if results[-1].status is not Status.STEP_TOO_SMALL:
-                return results[-1]
-            newton = None
         while True:
-            asked = newton or tol
-            if not results and start is None:
-                asked = max(settings.coarse, asked)
+            asked = tol if results or start is not None else max(settings.coarse, tol)
             result, was_met = self._round(nlp, kept, at, replace(run, tol=asked), results, patience)
             results.append(result)
             if not was_met:
@@ -187,14 +161,6 @@ class _Rounds:
             if missing.sum() > 0.5 * left_out.size or _above(left_out, FAR).any():
                 kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
                 continue
-            if newton is not None and result.converged and asked <= newton:
-                point = replace(
-                    result.warm_start, row_multipliers=scattered(result.row_multipliers, kept, kept.size)
-                )
-                results.append(DampedNewton(tol).solve(nlp, point, self._run(run, results)))
-                if results[-1].status is not Status.STEP_TOO_SMALL:
-                    return _whole(nlp, np.ones_like(kept), results)
-                newton = None
             kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
             # Multipliers of another set of rows cost more iterations than they save.
             usable = result.converged and not np.isnan(violation).any()
