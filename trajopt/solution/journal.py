@@ -363,25 +363,6 @@ def rescaled(attempt: Attempt) -> Policy[Entry]:
     return best
 
 
-def solve_once(
-    asked: Any,
-    solver: Solver,
-    run: Run | None = None,
-    motion: Motion | Answer | None = None,
-    like: Answer | None = None,
-) -> Any:
-    """The answer, of a problem or of phases, on the trajectories as they are: one attempt by itself.
-
-    motion : what to start from instead of the problem's guess; the program and its scaling stay the same
-    like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
-        the start
-    """
-    start = motion if like is None or like.point is None else like.point
-    journal = Journal(asked, solver, run or Run())
-    entry = journal.attempt(Attempt(asked, start))
-    return replace(entry.answer, iterations=journal.iterations, seconds=journal.seconds)
-
-
 def improved(
     answer: AnswerT,
     policy: Callable[[Journal, Entry], Policy[Entry]],

@@ -8,7 +8,7 @@ import trajopt
 from trajopt.base import errors
 from trajopt.certified.switching.structure_search import indicator
 from trajopt.refinement.refined import Refined
-from trajopt.solution.journal import solve_once
+from trajopt.solution.journal import Attempt, Journal
 from trajopt.splines.knots import split, with_breakpoints
 
 OPTIMUM = 0.3918545395
@@ -27,7 +27,8 @@ def test_knot_insertion_reproduces_the_curve():
 def test_the_finer_problem_starts_at_the_coarse_answer():
     coarse = trajopt.solve(two_link_minimum_time(10))
     nlp = trajopt.transcribe(coarse.on_halved_spans())
-    finer = solve_once(coarse.on_halved_spans(), trajopt.Ipopt(max_iterations=0))
+    halved = coarse.on_halved_spans()
+    finer = Journal(halved, trajopt.Ipopt(max_iterations=0)).answer(Attempt(halved))
     t = np.linspace(0.0, coarse.duration, 50)
     assert nlp.variable_count > coarse.n_variables
     assert np.allclose(finer.q(t), coarse.q(t), atol=1e-9)

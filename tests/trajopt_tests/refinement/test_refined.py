@@ -13,7 +13,7 @@ from trajopt.refinement.error_estimate import equation_errors, estimated
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.report import html
 from trajopt.solution import journal
-from trajopt.solution.journal import Attempt, Entry, objection, solve_once
+from trajopt.solution.journal import Attempt, Entry, Journal, objection
 from trajopt.splines.knots import multiplicity_of_new_knots, split
 
 SWING_UP = 58.8077  # Kelly 2017, converged collocation; the optimum that the straight guess leads to
@@ -149,7 +149,7 @@ def test_equation_errors_are_found_in_the_span_that_has_them(coarse_swing):
 def test_the_same_motion_on_halved_spans_has_the_same_equation_errors(coarse_swing):
     solution = coarse_swing
     finer = solution.asked_on(split(solution.problem.trajectory, [np.ones(10, bool)]))
-    same = solve_once(finer, trajopt.Ipopt(max_iterations=0))
+    same = Journal(finer, trajopt.Ipopt(max_iterations=0)).answer(Attempt(finer))
     before, after = equation_errors(solution)[0].max(), equation_errors(same)[0].max()
     assert np.isclose(before, after, rtol=0.1)
 

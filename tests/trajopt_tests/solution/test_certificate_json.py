@@ -11,7 +11,7 @@ import trajopt
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.certified.switching.boundary_arcs import boundary_sign_check
-from trajopt.solution.journal import solve_once
+from trajopt.solution.journal import Attempt, Journal
 from trajopt.solvers.kkt import kkt_of_fit, least_squares_multipliers
 from trajopt.verification.claims import point_and_kkt, rebuilt_program
 
@@ -87,7 +87,8 @@ def cruising():
     problem = problems.sliding_mass.build(velocity=3.0)
     up, still, down = Saturation(1, 0, 1), Saturation(0, 0, 1), Saturation(1, 0, -1)
     structure = Structure((0.0, 0.12, 1.0 / 3.0, 0.4533333), tuple(frozenset([s]) for s in (up, still, down)))
-    trial = solve_once(arc_problem(problem, structure, trajopt.solve(problem), 8), trajopt.Ipopt())
+    on_arcs = arc_problem(problem, structure, trajopt.solve(problem), 8)
+    trial = Journal(on_arcs, trajopt.Ipopt()).answer(Attempt(on_arcs))
     return trial, problem, structure.with_times(trial.curve.durations)
 
 

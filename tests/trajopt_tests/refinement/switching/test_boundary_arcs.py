@@ -19,7 +19,7 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.boundary_arcs import boundary_sign_check
 from trajopt.certified.switching.shooting import switching_times
-from trajopt.solution.journal import solve_once
+from trajopt.solution.journal import Attempt, Journal
 from trajopt.splines.quadrature import gauss
 
 RADIUS, LEAST, ANGLE = 0.6, 0.3, 2.0  # m, m, rad: of the turning arm
@@ -73,7 +73,8 @@ def on_the_wall():
     held = frozenset({Saturation(0, 0, 1)})
     structure = Structure((0.0, 0.3, 0.7, 1.0), (frozenset(), held, frozenset()))
     settings = ArcSettings(regular=True)
-    trial = solve_once(arc_problem(problem, structure, trajopt.solve(problem), 8, settings), trajopt.Ipopt())
+    on_arcs = arc_problem(problem, structure, trajopt.solve(problem), 8, settings)
+    trial = Journal(on_arcs, trajopt.Ipopt()).answer(Attempt(on_arcs))
     return trial, problem, structure.with_times(trial.curve.durations)
 
 
