@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.checks.violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
@@ -159,8 +159,7 @@ def _minimize_free_effort(arcs: Problem, motion: Solution, part: float, free: tu
     """
     for limit in motion.problem.path_limits() if any(free) else []:
         if limit_order(motion.problem, limit) in (1, 2):
-            bounds = np.concatenate([limit.lower, limit.upper])
-            size = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=1.0))
+            size = max(1.0, float(finite_size(np.concatenate([limit.lower, limit.upper]))))
             weight = part * abs(motion.objective) / (motion.duration * size**2)
             for number in np.flatnonzero(free):
                 window = (number / len(free), (number + 1) / len(free))

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arguments import implements
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import AT_TIMES
 from trajopt.checks.line import NOWHERE, ControlPointBound, Interval, Line, Place, Worst
 from trajopt.checks.path_equations import scale_of
@@ -195,8 +195,7 @@ class ConstraintChecks:
             yield c, Line(*named, *bounds, scales, worst, None, "evaluated")
 
     def _reach_at_nodes(self, constraint: Constraint) -> Array:
-        values = self.values[constraint.term.quantity]
-        return np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
+        return finite_size(self.values[constraint.term.quantity])
 
     def _at_nodes(self, constraint: Constraint) -> Peaks | None:
         """The violations at nodes; values that nodes do not carry are moved within their bounds."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import AGREEMENT, AT_TIMES, BETWEEN
 from trajopt.checks.constraint_checks import OF_MARGIN, term_models
 from trajopt.checks.line import IntegralEnds, Interval, Line, Worst
@@ -70,8 +70,7 @@ def size_of_rounding(solution: Solution, with_slacks: bool = False) -> float:
     if not with_slacks:
         return _size_of_costs(solution, lambda leaf, z: np.broadcast_to(rounding.get(leaf, 0.0), z.shape))
     for name, extra in problem.extras.items():
-        sides = np.abs([extra.lower, extra.upper])
-        bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
+        bound = finite_size([extra.lower, extra.upper])
         least[leaves[extra_leaf(name)].curves] = np.where((bound > 0.0) & (bound < 1.0), bound, 1.0)
     least[: problem.dynamics.n] = 1.0
     largest = {leaf: _largest(curve, of.order, least)[of.curves] for leaf, of in leaves.items()}
@@ -363,7 +362,7 @@ def _measured(
     """
     term = exact_of(bounded.term)
     sides = np.abs([bounded.lower, bounded.upper])
-    bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
+    bound = finite_size(sides)
 
     def scale(of: IntegralRange) -> Array:
         size = np.where(of.size > ROUNDING, LEAST_SIZE * of.size, 1.0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.problem.phases import Asked
 from trajopt.problem.problem import Problem
 from trajopt.transcription.linked_program import LinkedProgram, placed_parts
@@ -104,6 +104,5 @@ def _measure_velocities(problem: Problem, nlp: NLP, duration: float, units: Arra
     for row, label in enumerate(nlp.linear.labels):
         if isinstance(label, RowLabel):
             limit, joint = limits[label.constraint], joints.index(label.component)
-            sizes = np.abs([limit.lower[joint], limit.upper[joint]])
             units[row] /= duration
-            parts[row] = units[row] / (sizes[np.isfinite(sizes)].max(initial=0.0) or 1.0)
+            parts[row] = units[row] / (finite_size([limit.lower[joint], limit.upper[joint]]) or 1.0)

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from trajopt.base.arrays import finite_size
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
 
@@ -170,8 +171,7 @@ class Line(OfComponent):
     @property
     def limit(self) -> float:
         """The largest finite bound."""
-        bounds = np.abs([self.lower, self.upper])
-        return float(bounds[np.isfinite(bounds)].max(initial=0.0))
+        return float(finite_size([self.lower, self.upper]))
 
     # -- the signed violation, in the unit ------------------------------------------------------------------
 

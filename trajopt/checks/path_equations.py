@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import HALF_OF_DIGITS, NOT_ZERO
 from trajopt.checks.line import OfComponent
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
@@ -163,8 +163,7 @@ def _guessed_sizes(problem: Problem) -> dict[str, Array]:
 
 def _bounds_of_curves(problem: Problem) -> dict[str, Array]:
     """The largest finite bound of every curve beside the joints', (width,), by its leaf."""
-    sides = {extra_leaf(name): np.abs([e.lower, e.upper]) for name, e in problem.extras.items()}
-    return {leaf: np.where(np.isfinite(each), each, 0.0).max(axis=0) for leaf, each in sides.items()}
+    return {extra_leaf(name): finite_size([e.lower, e.upper]) for name, e in problem.extras.items()}
 
 
 def scale_of(sums: Array) -> Array:

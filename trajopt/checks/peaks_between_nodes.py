@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import BSpline
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.checks.line import Interval, Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import Solution
@@ -215,7 +215,7 @@ class Peaks:
         most: int | None = MOST_PEAKS,
     ) -> None:
         self.constraint = constraint
-        self.reach = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
+        self.reach = finite_size(values)
         self.resolution = float(np.diff(times).max(initial=0.0))
         bounds = limits_over(constraint, curve, times)
         violation = violations_of_sides(bounds, values).reshape(len(times), 2 * constraint.lower.size)

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import AGREEMENT, REPEATED
 from trajopt.checks.path_equations import contains_torques, inputs_of, part_sums, scale_of, torque_equations
 from trajopt.checks.peaks_between_nodes import dense_samples
@@ -165,8 +165,7 @@ def static_parts(
     """
     rows, forces = torque_rows(solution, equations, here), _Forces.at(solution, here.times)
     parts = _times(np.abs(rows.by_torque), np.abs(forces.static) + np.abs(forces.loads))
-    largest = np.where(np.isfinite(parts), parts, 0.0).max(axis=0, initial=0.0)
-    return dict(zip(rows.owners, largest.tolist(), strict=True))
+    return dict(zip(rows.owners, finite_size(parts).tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks, with_suprema
 from trajopt.checks.integral_checks import cost_results, integral_checks
@@ -193,8 +193,7 @@ def beyond_bounds(motions: Sequence[Solution], linked: LinkedProblems) -> Iterat
         values = [motions[k].parameters[name] for k in bounded]
         each = [bound_violation(v, p.lower, p.upper) for v, p in zip(values, given, strict=True)]
         miss = np.maximum(np.max(each, axis=0), 0.0)
-        bounds = np.abs([*(p.lower for p in given), *(p.upper for p in given), *values])
-        scale = np.where(np.isfinite(bounds), bounds, 0.0).max(axis=0)
+        scale = finite_size([*(p.lower for p in given), *(p.upper for p in given), *values])
         yield from _components(f"bounds of {name}", miss, scale, equation=np.zeros(miss.size))
 
 
@@ -223,10 +222,8 @@ def _of_link(motions: Sequence[Solution], phases: Phases, link: Link) -> tuple[A
             values[place(i, quantity)] = own.value(term, _time(own, instant))
             sizes[place(i, quantity)] = np.abs(own.value(term, own.node_times)).max(axis=0)
     g, size = function.value(values, sizes)
-    bounds = np.abs(np.stack([link.lower, link.upper]))
-    bounds[~np.isfinite(bounds)] = 0.0
     miss = np.maximum(bound_violation(g, link.lower, link.upper), 0.0)
-    return miss, np.maximum(size, bounds.max(axis=0))
+    return miss, np.maximum(size, finite_size([link.lower, link.upper]))
 
 
 def _time(solution: Solution, instant: PhaseInstant) -> Array:

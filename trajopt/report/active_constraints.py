@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, finite_size
 from trajopt.checks.limit_labels import LimitLabels
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import FEASIBILITY
@@ -88,8 +88,8 @@ def notable_multipliers(solution: Solution) -> Iterator[tuple[str, Array, list[s
     problem = solution.problem
     for name, multipliers in solution.multipliers.items():
         stated = [each for each in (*problem.constraints, *problem.integrals) if each.name == name]
-        bounds = np.abs([bound for each in stated for side in (each.lower, each.upper) for bound in side])
-        size = bounds[np.isfinite(bounds)].max(initial=1.0)
+        bounds = [bound for each in stated for side in (each.lower, each.upper) for bound in side]
+        size = max(1.0, finite_size(bounds))
         least = NEGLIGIBLE * abs(solution.objective)
         if name not in problem.slacks and np.abs(multipliers).max(initial=0.0) * size > least:
             quantity = next((each.term.quantity for each in problem.stated if each.name == name), "v")

@@ -22,9 +22,7 @@ from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
-from trajopt.verification.minimality import LARGEST
-
-MOST_ITERATIONS = 100  # of the published problems one in 35 takes more
+from trajopt.verification.minimality import FURTHER, LARGEST
 
 
 class OptimumError(NamedTuple):
@@ -41,9 +39,7 @@ def error_of_optimum(answer: Answer, least: float = 0.0) -> OptimumError:
     """
     if answer.n_variables > LARGEST:
         return OptimumError(None, f"there are more than {LARGEST} unknowns")
-    journal = Journal.after(
-        answer, Ipopt(), Run(max_iterations=MOST_ITERATIONS, start_kind=StartKind.NEAR_START)
-    )
+    journal = Journal.after(answer, Ipopt(), Run(max_iterations=FURTHER, start_kind=StartKind.NEAR_START))
     try:
         with one_blas_thread():
             entry = journal.attempt(Attempt(answer.on_halved_spans(), answer))

@@ -49,7 +49,7 @@ def test_the_error_of_a_smooth_optimum_is_small(smooth):
 
 @pytest.mark.parametrize(
     ("limit", "reason"),
-    [("MOST_ITERATIONS", "did not converge in 1 iteration"), ("LARGEST", "more than 1 unknowns")],
+    [("FURTHER", "did not converge in 1 iteration"), ("LARGEST", "more than 1 unknowns")],
 )
 def test_without_an_estimate_the_report_says_why(smooth, monkeypatch, limit, reason):
     monkeypatch.setattr(optimum_error, limit, 1)

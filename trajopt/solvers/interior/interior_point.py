@@ -19,7 +19,7 @@ from trajopt.solvers.interior.line_search import BarrierRule, LineSearch, centre
 from trajopt.solvers.interior.newton_step import CondensedSystem, Direction, NewtonStep, Residuals, Shifts
 from trajopt.solvers.interior.restoration import Restoration
 from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
-from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.ipopt import WRONG, Ipopt
 from trajopt.solvers.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.run import GAVE_UP, SolverSettings, continued
@@ -38,8 +38,6 @@ from trajopt.solvers.solver import (
 )
 
 LARGEST_DENSE = 1500  # unknowns of a program whose order in time is not known: its band is a full matrix
-
-FAR = 1e6  # times the size of the start: IPOPT begins there rather than at a point as far as this
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class InteriorPoint(InteriorSteps):
         note = f"by IPOPT after {first.iterations} steps"
         rest = replace(ipopt, max_iterations=left)
         size = max(1.0, float(np.abs(nlp.start if start is None else start.y).max(initial=0.0)))
-        near = np.abs(first.y).max(initial=0.0) <= FAR * size
+        near = FEASIBILITY * np.abs(first.y).max(initial=0.0) <= size  # else IPOPT begins at the start again
         result = continued(first, rest, nlp, WarmStart(first.y) if near else start, later)
         is_met = result.converged or result.infeasibility <= self.feasibility < first.infeasibility
         told = (result.detail, note, "" if is_met else first.detail)
@@ -133,7 +131,6 @@ def _is_made_for(nlp: Program) -> bool:
 
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FARTHEST = 1e10  # kappa_Sigma: between z t / mu and its inverse
-WRONG = 1e-4  # of the steepest slope: a gradient of the Lagrangian that no optimum has
 MOST_STEPS = 150  # robots on feet take up to 100, others 30
 BENT = 1e4  # shift of H that only multipliers without limit ask for: rows that are violated go before
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
