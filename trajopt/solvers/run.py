@@ -215,10 +215,6 @@ class TimedSolver:
     solver: Solver
     run: Run = field(default_factory=Run)
 
-    def asking(self, **changes: Any) -> TimedSolver:
-        """The solver with other entries of the run."""
-        return replace(self, run=replace(self.run, **changes))
-
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve in what is left of the time; raises SolvesStopped where none is, and after Ctrl-C."""
         run = self.run if run is None else run.over(self.run)

@@ -270,10 +270,9 @@ def test_a_run_without_a_deadline_has_no_limit_and_one_behind_it_a_millisecond()
 
 
 def test_what_a_run_leaves_open_is_as_in_the_general_one():
-    general = Run(deadline=5.0, tol=1e-3, start_kind=StartKind.NEAR_START, ranking=True)
-    assert Run(deadline=9.0, tol=1e-6, max_iterations=0).over(general) == Run(
-        5.0, 1e-6, 0, StartKind.NEAR_START, ranking=True
-    )
+    general = Run(deadline=5.0, tol=1e-3, start_kind=StartKind.NEAR_START)
+    mine = Run(deadline=9.0, tol=1e-6, max_iterations=0)
+    assert mine.over(general) == Run(5.0, 1e-6, 0, StartKind.NEAR_START)
 
 
 def test_settings_for_a_kind_of_start_leave_what_the_user_has_set():
@@ -289,9 +288,10 @@ def test_settings_for_a_kind_of_start_leave_what_the_user_has_set():
 def test_behind_its_deadline_a_timed_solver_stops_what_solves_again_and_again():
     timed = TimedSolver(create(), Run().within(60.0))
     assert timed.solve(hs071(), run=Run(max_iterations=2)).status is Status.ITERATION_LIMIT
-    assert timed.asking(max_iterations=2).solve(hs071()).status is Status.ITERATION_LIMIT
+    few = replace(timed, run=replace(timed.run, max_iterations=2))
+    assert few.solve(hs071()).status is Status.ITERATION_LIMIT
     with pytest.raises(SolvesStopped, match="the time limit was reached"):
-        timed.asking(deadline=0.0).solve(hs071())
+        replace(timed, run=Run(deadline=0.0)).solve(hs071())
 
 
 class Bare:
