@@ -108,11 +108,13 @@ def _point(
     return Point(name, body, pose.position + pose.rotation @ local, radius)
 
 
-def left_out(model: Element, other: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    """Parts of a model that the robot leaves out, in words -> names: forces and so on, then `other`."""
+def left_out(
+    model: Element, springs: Collection[str], other: Mapping[str, Iterable[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Parts of a model that are left out, in words -> names: forces but `springs` and so on, then `other`."""
     found: dict[str, list[str]] = {}
     for force in objects(model, "ForceSet"):
-        if force.find(MUSCLE) is None and force.tag not in ACTUATORS:
+        if force.find(MUSCLE) is None and force.tag not in ACTUATORS and force.get("name") not in springs:
             found.setdefault(f"forces ({force.tag})", []).append(name_of(force, "a force"))
     for controller in objects(model, "ControllerSet"):
         found.setdefault("controllers", []).append(name_of(controller, "a controller"))

@@ -41,6 +41,7 @@ from dynamics.formats.opensim.joints import OsimCoordinate, OsimJointElement, jo
 from dynamics.formats.opensim.muscles import OnRobot, read_muscles
 from dynamics.formats.opensim.naming import OsimNames
 from dynamics.formats.opensim.older_versions import JOINTS_BESIDE_BODIES, rewrite
+from dynamics.formats.opensim.springs import CoordinateSpring, springs_of
 from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
 from dynamics.formats.urdf_parts import Parts, made_of, warn_of_missing_mass
 from dynamics.model.body import Body, Frame
@@ -58,6 +59,7 @@ class OsimModel:
     coupled : dependent coordinate -> the one that it follows
     markers : frames of the robot;  spheres : of contact, whose centres are frames of the robot
     muscles : with their paths, where `load_osim` was asked for them; they pull on no joint of the robot
+    springs : limit forces and linear springs on its coordinates, which act on no joint of the robot either
     left_out : what is no part of the robot, in words -> names
     joints : those between bodies that move against each other, for forces in them
     """
@@ -68,6 +70,7 @@ class OsimModel:
     markers: tuple[str, ...]
     spheres: tuple[ContactSphere, ...]
     muscles: Muscles | None
+    springs: tuple[CoordinateSpring, ...]
     left_out: Mapping[str, tuple[str, ...]]
     joints: tuple[BodyJoint, ...]
 
@@ -80,6 +83,16 @@ class OsimModel:
     def locked(self) -> tuple[str, ...]:
         """Coordinates that the file locks, which the robot may move all the same."""
         return tuple(name for name, own in self.coordinates.items() if own.locked)
+
+    def spring_moments(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Coordinate -> the force of its springs, N m or N, at q and v, (n,), (K, n) or a node's symbols."""
+        found: dict[str, np.ndarray] = {}
+        for spring in self.springs:
+            i = self.robot.joint_names.index(spring.coordinate)
+            moment = spring.moment(q.T[i], v.T[i])
+            before = found.get(spring.coordinate)
+            found[spring.coordinate] = moment if before is None else before + moment
+        return found
 
     def joint_reactions(
         self, q: Any, v: Any, a: Any, tensions: Any = None, loads: Mapping[str, Any] | None = None,
@@ -188,10 +201,13 @@ def load_osim(
     }
     on = OnRobot(frames, reading.places, own, couplings, written)
     read = read_muscles(model, robot, on) if muscles else None
+    kinds = {joint.name: joint.kind for joint in robot.joints}
+    springs = tuple(springs_of(model, kinds, written, own))
     unread = [name for name in muscle_names(model) if read is None or name not in read.names]
     return OsimModel(
         robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
-        called["marker"], spheres, read, left_out(model, {"muscles": unread} | other),
+        called["marker"], spheres, read, springs,
+        left_out(model, {spring.name for spring in springs}, {"muscles": unread} | other),
         tuple(body_joints(joints, reading)),
     )  # fmt: skip
 

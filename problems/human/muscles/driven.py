@@ -62,7 +62,7 @@ def muscle_problem(
         1 where none is given; its squared moment in strengths is part of the cost
     motors : the same of coordinates that no muscle moves and `reserves` does not name
     unpowered : coordinates without a reserve, such as those of a pelvis that nothing but the ground holds
-    moments : node -> those of springs, ligaments and the like, N m or N by the name of their coordinate
+    moments : node -> moments beside those of the file's springs, N m or N by the name of their coordinate
     paths : polynomials of the model's paths; None: they are fitted to these
     periodic : whether activations at the start are the caller's to state; else they are the excitations
     motion : (K, n) poses near which they are fitted more closely
@@ -85,8 +85,10 @@ def muscle_problem(
     motor = {i: k for k, i in enumerate(i for i, joint in enumerate(names) if joint not in unpowered)}
 
     def torques(node: Any) -> list[Any]:
-        further = {} if moments is None else moments(node)
-        driving = [node.muscle_moment[i] + further.get(joint, 0.0) for i, joint in enumerate(names)]
+        every = [model.spring_moments(node.q, node.v), {} if moments is None else moments(node)]
+        driving = [node.muscle_moment[i] for i in range(len(names))]
+        for joint, moment in (pair for further in every for pair in further.items()):
+            driving[names.index(joint)] += moment
         return [one + node.reserve[motor[i]] if i in motor else one for i, one in enumerate(driving)]
 
     system = muscle_system(muscles, tendon, smoothing, len(motor), dynamics=robot, torques=torques)

@@ -110,7 +110,7 @@ def muscles_of_motion(
     check_smoothing(smoothing)
     muscles = muscles_in(model)
     fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
-    moved = path_motion(model.locked, muscles.paths if paths is None else paths.only(muscles.names), moments)
+    moved = path_motion(model, muscles.paths if paths is None else paths.only(muscles.names), moments)
     names = moved.coordinates
     strength = strengths(reserves, names)
     duration = float(moments.time[-1] - moments.time[0])
@@ -151,9 +151,7 @@ class MovedPaths:
     coordinates: tuple[str, ...]
 
 
-def path_motion(
-    locked: tuple[str, ...], paths: MusclePaths | PathSurrogate, moments: JointMoments
-) -> MovedPaths:
+def path_motion(model: OsimModel, paths: MusclePaths | PathSurrogate, moments: JointMoments) -> MovedPaths:
     """Lengths, speeds and arms of all muscles at the times of a motion, of the coordinates that they move.
 
     Raises ProblemError where there are none, or fewer than six times.
@@ -165,7 +163,7 @@ def path_motion(
     arms = paths.moment_arms(moments.q)
     length = paths.lengths(moments.q)
     speed = -np.einsum("kmn,kn->km", arms, moments.v)
-    unknown = {*moments.residuals, *moments.assumed, *locked}
+    unknown = {*moments.residuals, *moments.assumed, *model.locked}
     moved = [
         i
         for i, name in enumerate(moments.names)
@@ -177,8 +175,17 @@ def path_motion(
             "whose muscles cross its joints, and a motion that has their coordinates"
         )
     time = moments.time - moments.time[0]
-    motion = PathMotion(time, length, speed, arms[:, :, moved], moments.tau[:, moved])
+    wanted = without_springs(model, moments.q, moments.v, moments.tau)
+    motion = PathMotion(time, length, speed, arms[:, :, moved], wanted[:, moved])
     return MovedPaths(motion, tuple(moments.names[i] for i in moved))
+
+
+def without_springs(model: OsimModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Forces (K, n) at the coordinates less those of the model's springs."""
+    found = tau.copy()
+    for name, moment in model.spring_moments(q, v).items():
+        found[:, model.robot.joint_names.index(name)] -= moment
+    return found
 
 
 def strengths(reserves: float | Mapping[str, float], names: tuple[str, ...]) -> np.ndarray:

@@ -24,7 +24,7 @@ from problems.human.gait.gait_solver import NEAR
 from problems.human.measured.external_loads import MeasuredForce, wrenches_on_links
 from problems.human.measured.inverse_dynamics import JointMoments
 from problems.human.muscles.driven import MOTORS, muscle_problem
-from problems.human.muscles.given_motion import GivenMotion
+from problems.human.muscles.given_motion import GivenMotion, without_springs
 from problems.human.muscles.muscle_use import (
     RIGID_TOLERANCE,
     TOLERANCE,
@@ -156,7 +156,7 @@ def tracked_use(tracked: TrackedMotion, solution: trajopt.Solution) -> TrackedUs
     given, time = tracked.given, even_times(solution)
     measured = given.moments
     q, v, a, tau = solution.q(time), solution.v(time), solution.a(time), solution.tau(time)
-    wanted = solution.value(trajopt.Quantity(f"data:{MEASURED}"), time)
+    goal = solution.value(trajopt.Quantity(f"data:{MEASURED}"), time)
     moments = JointMoments(
         measured.names, time + given.start, q, v, a, tau, measured.is_length, measured.residuals,
         measured.assumed, measured.largest_force,
@@ -165,5 +165,6 @@ def tracked_use(tracked: TrackedMotion, solution: trajopt.Solution) -> TrackedUs
     paths = solution.problem.dynamics.robot.paths  # type: ignore[attr-defined]
     arms, length = paths.moment_arms(q), paths.lengths(q)
     speed = -np.einsum("kmn,kn->km", arms, v)
-    along = PathMotion(time, length, speed, arms[:, :, places], tau[:, places])
-    return TrackedUse(use_along(given, solution, along, tracked.names), moments, wanted)
+    wanted = without_springs(given.model, q, v, tau)
+    along = PathMotion(time, length, speed, arms[:, :, places], wanted[:, places])
+    return TrackedUse(use_along(given, solution, along, tracked.names), moments, goal)

@@ -26,7 +26,7 @@ import trajopt
 from problems.human.body.model import TABLE_HEIGHT, other_side
 from problems.human.gait.gait_solver import NEAR
 from problems.human.gait.passive_moments import passive_moments
-from problems.human.muscles.driven import Moments, muscle_problem
+from problems.human.muscles.driven import muscle_problem
 from problems.human.muscles.given_motion import ACTIVATION, muscles_in
 from problems.human.muscles.squat import LEG, PELVIS, with_feet
 from problems.human.predicted.predicted_step import MOST_ITERATIONS, rate_of_leg_forces
@@ -38,6 +38,7 @@ Intervals = tuple[int, int, int, int]  # of the mesh, arc by arc
 STANCES = (("heel_r", "toe_l"), ("heel_r", "toe_r", "toe_l"), ("heel_r", "toe_r"), ("toe_r",))
 POINTS = ("heel_r", "toe_r", "heel_l", "toe_l")
 TRUNK = "lumbar_extension"
+SPEED = 1.25  # m/s
 RATE, STEADINESS, SMOOTHNESS = 0.03, 0.07, 3.2e-6
 STRONG = 30.0  # N m, reserves of the first search: with 100 it ends in a crouch
 COARSE, FINE = (2, 2, 4, 3), (4, 2, 8, 6)  # intervals of the arcs
@@ -49,7 +50,7 @@ LEAST_BEND = 0.05  # rad, of knees where the search begins
 def muscle_walk(
     model: dynamics.OsimModel,
     *,
-    speed: float = 1.25,
+    speed: float = SPEED,
     step_length: float | None = None,
     intervals: Intervals = FINE,
     rough: bool = False,
@@ -88,8 +89,8 @@ def muscle_walk(
         between = [limit_times(arc.basis.breakpoints, BETWEEN_POINTS) for arc in mesh.arcs]
         mesh = mesh.with_limit_points(between)
     problem = muscle_problem(
-        model, mesh, reserves=dict.fromkeys(legs, reserves),
-        unpowered=PELVIS, periodic=True, passive=False, moments=_passive(names), motion=start[1],
+        model, mesh, reserves=dict.fromkeys(legs, reserves), unpowered=PELVIS, periodic=True, passive=False,
+        moments=lambda node: _passive({name: node.q[i] for i, name in enumerate(names)}), motion=start[1],
         name="walk by muscles",
     )  # fmt: skip
     ground = trajopt.Ground(up="y")
@@ -123,7 +124,7 @@ def muscle_walk(
 def solve_walk(
     model: dynamics.OsimModel,
     *,
-    speed: float = 1.25,
+    speed: float = SPEED,
     step_length: float | None = None,
     intervals: Intervals = FINE,
     reserves: float = 1.0,
@@ -131,15 +132,18 @@ def solve_walk(
     """The optimum of `muscle_walk`, whose options these are, in at most 200 iterations for each search.
 
     Weak reserves leave no way from a guess of the motion alone: the first search has strong ones, the second
-    those that are asked for, both on a coarse mesh, from which the last one starts. What makes equations and
-    limits hold between nodes, four Gauss points and limits there, lets the first search fail.
+    those that are asked for, both on a coarse mesh and at 1.25 m/s, as the first one ends in a crouch at some
+    other steps. From there the search goes on at the step that is asked for, coarse and then fine. What makes
+    equations and limits hold between nodes, four Gauss points and limits there, lets the first search fail.
     """
+    known, wanted = {"speed": SPEED}, {"speed": speed, "step_length": step_length}
     found = None
-    for strength, rough in ((max(STRONG, reserves), True), (reserves, True), (reserves, False)):
+    for strength, step, rough in (
+        (max(STRONG, reserves), known, True), (reserves, known, True), (reserves, wanted, True),
+        (reserves, wanted, False),
+    ):  # fmt: skip
         mesh = COARSE if rough else intervals
-        problem = muscle_walk(
-            model, speed=speed, step_length=step_length, intervals=mesh, rough=rough, reserves=strength
-        )
+        problem = muscle_walk(model, intervals=mesh, rough=rough, reserves=strength, **step)
         if found is not None:
             problem.guess(found)
         options, tolerance = {} if found is None else NEAR, ROUGH if rough else TOLERANCE
@@ -213,20 +217,14 @@ def _stored_walk(
     return (parts, q), np.bincount(curves[ARC], np.ptp(curves[TIME], axis=1))
 
 
-def _passive(names: tuple[str, ...]) -> Moments:
+def _passive(q: Mapping[str, Any]) -> dict[str, Any]:
     """The passive moments of both legs, each with its opposite of the hip at the trunk."""
-
-    def moments(node: Any) -> Mapping[str, Any]:
-        q = {name: node.q[i] for i, name in enumerate(names)}
-        found: dict[str, Any] = {TRUNK: 0.0}
-        for side in "rl":
-            hip, knee, ankle = (f"{joint}_{side}" for joint in LEG)
-            passive = passive_moments(q[hip] - q[TRUNK], -q[knee], q[ankle])
-            found |= {hip: passive.hip, knee: -passive.knee, ankle: passive.ankle}
-            found[TRUNK] = found[TRUNK] - passive.hip
-        return found
-
-    return moments
+    found: dict[str, Any] = {}
+    for side in "rl":
+        hip, knee, ankle = (f"{joint}_{side}" for joint in LEG)
+        passive = passive_moments(q[hip] - q[TRUNK], -q[knee], q[ankle])
+        found |= {hip: passive.hip, knee: -passive.knee, ankle: passive.ankle}
+    return found | {TRUNK: -sum(found[f"{LEG[0]}_{side}"] for side in "rl")}
 
 
 def _turning(names: tuple[str, ...]) -> trajopt.ExpressionTerm:
