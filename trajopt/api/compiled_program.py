@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from trajopt.api.solve import Progress
 from trajopt.base.arguments import check_count, check_instance, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError
+from trajopt.embedded.exported_step import StepExport
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import TOLERANCE, WORST, Step, first_step, next_step, split_state
@@ -203,6 +205,47 @@ class CompiledProgram(Generic[AnswerT]):
             refused = isinstance(error, ProblemError)
             status = Status.INFEASIBLE if refused else Status.EVALUATION_ERROR
             return before.held(elapsed, status, str(error))
+
+    def to_c(
+        self,
+        folder: str | Path,
+        step: Step,
+        *,
+        elapsed: float,
+        inputs: Sequence[str] = (),
+        times: ArrayLike = 0.0,
+        most_samples: int = 3,
+        name: str = "replanning",
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the step of replanning, of a system or an arm, as C without dependencies; gives the folder.
+
+            compiled.to_c("embedded", compiled.step(state), elapsed=0.02, inputs=["goal"], name="arm")
+
+        Files: arm.h, the interface with names, sizes and units of all inputs and outputs; arm_step.c,
+        arm_terms.c and arm_tables.h. `gcc -O2 -c arm_step.c arm_terms.c` builds them. Nothing is allocated,
+        and every plan is a struct of its own. A step is that of `step` with one iteration, up to rounding,
+        from the plan before or, at first, from `step`. It differs in what follows where it fails: no
+        interior-point method, no limit eased for a state beyond it, no deadline. Then its status says so, and
+        the plan before goes on.
+
+        step : the first plan, whose scaling stays
+        elapsed : seconds of one sample; the step is called with the number of samples since the last one
+        inputs : names of values and limits that change, beside the state; all others are constant
+        times : seconds after the measured state, (k,), of the states and controls that are given
+        most_samples : after which a plan that goes on starts the next step as if it were not older
+        name : with which files and functions begin
+        overwrite : whether files of these names may be replaced in a folder that is not empty
+
+        Raises OptionError, naming it, for a term that is computed by Python functions or reads a table, for
+        phases, robots on feet, free durations, and an input that changes the program otherwise than linearly;
+        UnknownNameError for what is no input; ResultFolderError for a folder that is not empty.
+        """
+        if isinstance(self.problem, Phases):
+            raise OptionError("phases have no step of replanning: compile one problem with several arcs")
+        given = StepExport(step, elapsed, inputs, times, most_samples, name, overwrite)
+        with one_blas_thread():
+            return given.write(folder, self.problem, self.inputs, self._shifts)
 
     def _program(self, problem: Asked, start: Answer | None) -> tuple[NLP | LinkedProgram, WarmStart | None]:
         values = self.structure.values_of(problem, guessed=start is None)

@@ -1,0 +1,1 @@
+"""Steps of replanning written as C."""
