@@ -128,6 +128,12 @@ def described(quantity: str) -> str:
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
 EXTRA, RATE, PARAMETER = "extra:", "rate:", "parameter:"  # before the name of a curve, or a constant unknown
+#: Families whose members a problem declares -> the call that does it.
+DECLARING = {
+    "parameter": "problem.parameter('{}', lower=..., upper=...)",
+    "extra": "problem.extra('{}')",
+    "data": "problem.data('{}', times, values)",
+}
 TIME_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion, of the node's arc
 TORQUES = "tau", "motor_torque"  # of joints, and of motors beside springs and dampers of the joints
 _PREFIX, _INTEGRAND = "term:", " dt"  # before the name of a term, and behind the key of an integrand
@@ -270,6 +276,11 @@ class QuantityTable:
                 raise UnknownNameError(
                     f"'{argument}' may jump, so it has no rate: let it be continuous, problem.control("
                     f"'{argument}', continuous=True), or make it a state whose rate is the control"
+                )
+            if argument and family in DECLARING:
+                raise UnknownNameError(
+                    f"no quantity is called {short_repr(quantity)}{near_matches(quantity, self.defined)}: "
+                    f"declare it first, {DECLARING[family].format(argument)}"
                 )
             known = [*self.aliases, *self.declared, *self.defined]
             coordinates = (name for name in self.aliases if ":" not in name)

@@ -37,7 +37,10 @@ def model_element(path_or_xml: str | os.PathLike[str]) -> tuple[Element, int]:
         raise OsimError(str(error)) from error
     version, model = root.get("Version", ""), root.find("Model")
     if root.tag != "OpenSimDocument" or model is None:
-        raise OsimError(f"the XML begins with <{root.tag}>; <OpenSimDocument> with a <Model> is expected")
+        other = "; read a URDF by dynamics.load_urdf" if root.tag == "robot" else ""
+        raise OsimError(
+            f"the XML begins with <{root.tag}>; <OpenSimDocument> with a <Model> is expected{other}"
+        )
     if not (version.isascii() and version.isdigit()) or int(version) < OLDEST:
         raise OsimError(
             f"the file has version {short_repr(version)}; {OLDEST} or later is read: open it in OpenSim 4 "

@@ -41,6 +41,11 @@ def with_given_shapes(
         fitted = model.with_shapes(found, pairs)
         return fitted.with_shapes(found, (*pairs, *always_near(fitted)))
     if isinstance(shapes, str | os.PathLike):
+        if not os.path.isfile(shapes):
+            raise OptionError(
+                f'shapes is {short_repr(shapes)}, and there is no such file of spheres: give "fit", '
+                '"fit_visual", the name of a file, or a list of shapes'
+            )
         return model.with_shapes(dynamics.load_spheres(shapes), pairs)
     if not all(isinstance(shape, dynamics.Shape) for shape in shapes):
         raise OptionError(

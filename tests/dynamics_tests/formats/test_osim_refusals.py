@@ -36,6 +36,7 @@ CONSTRAINT = '<PointConstraint name="shut"><isEnforced>true</isEnforced></PointC
 MULTIPLE = "<MultiplierFunction name='function'><function>", "</function></MultiplierFunction>"
 CASES = {
     "old": (osim_text([X], [PIN], version="10904"), "open it in OpenSim 4 and save it again"),
+    "a URDF": ("<robot name='a'/>", "begins with <robot>.*read a URDF by dynamics.load_urdf"),
     "no model": ("<OpenSimDocument Version='40000'/>", "with a <Model> is expected"),
     "no XML": ("<OpenSimDocument", "not well-formed XML"),
     "entities": ("<!DOCTYPE a []><OpenSimDocument/>", "document type"),

@@ -115,6 +115,8 @@ def test_scenes_need_shapes_of_the_robot():
         moves.Task(arm(), moves.Scene([WALL]), clearance=0.0)
     with pytest.raises(errors.OptionError, match="shapes is"):
         moves.robot(SOURCE, shapes=["sphere"])
+    with pytest.raises(errors.OptionError, match="shapes is 'fits', and there is no such file"):
+        moves.robot(SOURCE, shapes="fits")
     with pytest.raises(errors.OptionError, match='"fit" finds no shape in the URDF'):
         moves.robot(dynamics.load_urdf(SOURCE), shapes="fit")
     with pytest.raises(errors.OptionError, match='"fit" reads a URDF'):

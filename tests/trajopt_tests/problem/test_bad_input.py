@@ -28,6 +28,8 @@ def term_named(name, function):
         (lambda node: max(node.q[0], node.q[1]), "term 'mine' branches on a value.*trajopt.maximum"),
         (lambda node: node.tau @ node.tau, "incompatible dimensions.*x.T @ x is the sum of squares"),
         (lambda node: node.q[7], "out of bounds.*components are counted from 0"),
+        (lambda node: node.parameter("mass"), "declare it first, problem.parameter.'mass', lower"),
+        (lambda node: node.data("wind"), "declare it first, problem.data.'wind', times, values"),
         (lambda node: node.torque, "no quantity is called 'torque' .did you mean 'tau'"),
         (lambda node: sum(x**2 for x in node.q), r"a column cannot be looped over: index it, node.q\[i\]"),
         (lambda node: node.position[0], "node.position, which needs a name, node.position"),
