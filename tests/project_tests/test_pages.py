@@ -96,11 +96,18 @@ def test_a_script_of_the_gallery_draws_a_converged_solution(name):
 @every("page", PAGES)
 def test_links_lead_to_files_that_exist(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-        written_by_the_build = target.startswith(("built/", "../built/"))
-        assert target.startswith("https://") or written_by_the_build or (page.parent / target).exists(), (
-            target
-        )
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)[^)]*\)", text):
+        if not target.startswith(("https://", "built/", "../built/")):
+            file = page.parent / target if target else page
+            assert file.exists(), target
+            assert not anchor or file.suffix != ".md" or anchor in anchors(file), (target, anchor)
+
+
+def anchors(page):
+    """The addresses of the headings of a page, as sites and repositories make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def test_longer_paths_that_are_public_can_be_imported():

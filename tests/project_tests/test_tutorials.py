@@ -9,6 +9,15 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 
+NEWCOMERS = """\
+fix final time, free final time, boundary condition, periodic motion, cyclic, avoid obstacle, \
+collision, jerk, waypoint, end effector, orientation, initial guess, warm start, model predictive \
+control, mpc, feedback gain, global minimum, infeasible, not converge, parallel cluster slurm, jax, \
+pytorch, mujoco, pinocchio, gpu, degrees, payload, floating base, xacro, inverse kinematics, \
+parameter estimation, friction, energy, lagrange multiplier, costate, sensitivity, csv excel, video \
+gif, ros urscript, resume, bibtex, license, bug, double integrator, time-varying limit, gait, \
+muscle, simulate forward, bang-bang, inverse optimal control"""
+
 
 def run(page):
     """Execute every Python block of a page in one namespace, as a reader would."""
@@ -45,6 +54,13 @@ def test_forty_questions_are_answered_by_lines_that_run(tmp_path, monkeypatch, c
         [0.6, 0.5], abs=1e-6
     )
     assert np.abs(done["swing"].v(0.0) - done["swing"].v(1.0)).max() < 1e-9
+
+
+def test_words_that_newcomers_search_for_are_on_the_page_of_questions():
+    """The site's search shows pages that have all words of a query."""
+    text = (DOCS / "howto/questions.md").read_text(encoding="utf-8").lower()
+    for query in NEWCOMERS.split(", "):
+        assert all(word in text for word in query.split()), query
 
 
 @pytest.mark.long
