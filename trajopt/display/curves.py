@@ -25,10 +25,10 @@ from trajopt.base.files import check_ending, write_text
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, TORQUES, extra_leaf
 from trajopt.problem.constraints.coordinate_bounds import sprung_joints
+from trajopt.problem.costs_and_constraints import limits_over_path
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import Answer, Solution
-from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import Quantity, components_read
 
 if TYPE_CHECKING:
@@ -109,10 +109,8 @@ def bounds_of(problem: Problem, quantity: str, width: int) -> tuple[Array, Array
     for name in problem.extras:
         if quantity == extra_leaf(name):
             lower, upper = problem.extras[name].lower, problem.extras[name].upper
-    for constraint in problem.constraints:
-        if constraint.term.quantity == quantity and constraint.over == PATH:
-            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
-    return lower, upper
+    least, most = limits_over_path(problem.constraints, quantity, width)
+    return np.maximum(lower, least), np.minimum(upper, most)
 
 
 def held_at_zero(solution: Solution) -> Array:

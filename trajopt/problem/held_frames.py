@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from trajopt.base.errors import OptionError
 from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.systems.controls import add_control
 from trajopt.splines.node_sets import ArcNodes, Neighbours, NodeSet
 from trajopt.terms import term as terms
 
@@ -57,7 +58,7 @@ def add_force_curve(
     width = len(components)
     low = np.full(width, lower)
     start = None if guess is None else np.full(width, guess)
-    push = problem._control(None, curve, (low, np.inf), start, (None, continuous), unit)
+    push = add_control(problem, None, curve, (low, np.inf), start, (None, continuous), unit)
     problem.extras[curve] = replace(problem.extras[curve], components=tuple(components), size=size)
     for arc in sorted(set(range(len(problem.trajectory.arcs))) - set(arcs)):
         name = f"no {curve}, arc {arc}"

@@ -34,7 +34,7 @@ from trajopt.problem.problem_parts import (
     fitting_trajectory,
 )
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
-from trajopt.problem.systems.controls import control_of, controls_of, default_curves
+from trajopt.problem.systems.controls import add_control, controls_of, default_curves
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
@@ -351,19 +351,7 @@ class Problem(ProblemParts):
         nodes resolve.
         """
         known = controls_of(self.dynamics)
-        return self._control(known, name, (lower, upper), guess, (degree, continuous), unit)
-
-    def _control(
-        self, known: Mapping[str, int] | None, name: str, bounds: tuple[ArrayLike, ArrayLike],
-        guess: ArrayLike | None, pieces: tuple[int | None, bool], unit: str = "",
-    ) -> terms.Quantity:  # fmt: skip
-        """One of the `known` controls of a system, or a further one where these are None."""
-        if known is None:
-            input_checks.refuse_again(name, "extra", self.extras)
-        curve = control_of(known, self.trajectory, name, bounds, guess, pieces)
-        curve = replace(curve, unit=arguments.unit(unit, f"'{name}'"))
-        self.extras = with_curve(self.extras, curve)
-        return terms.extra(name)
+        return add_control(self, known, name, (lower, upper), guess, (degree, continuous), unit)
 
     def data(
         self,

@@ -28,6 +28,7 @@ from trajopt.problem.held_frames import (
     refuse_other_meshes,
     still_from_the_start,
 )
+from trajopt.problem.systems.controls import add_control
 from trajopt.splines.node_sets import ArcNodes, Instants, Neighbours
 from trajopt.terms import term as terms
 
@@ -227,7 +228,7 @@ def _let_velocities_jump(problem: Problem, arc: int) -> None:
     """Velocities that jump where an arc begins, and the curve that is 0 before it and 1 from there on."""
     for joint in problem.dynamics.joint_names:
         problem.continuity(joint, 0, after=arc - 1)
-    after = problem._control(None, after_name(arc), (0.0, 1.0), None, (0, False))
+    after = add_control(problem, None, after_name(arc), (0.0, 1.0), None, (0, False))
     for other in range(len(problem.trajectory.arcs)):
         value = float(other >= arc)
         name = f"{after_name(arc)} in arc {other}"

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trajopt.base import arguments
 from trajopt.base.arguments import check_count, check_flag, pluralize, short_repr
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
-from trajopt.problem.input_checks import index_of, unknown
+from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial, with_curve
+from trajopt.problem.input_checks import index_of, refuse_again, unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.splines.trajectory import Trajectory
+from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols import Dynamics
+    from trajopt.problem.problem_parts import ProblemParts
 
 
 def control_of(
@@ -49,6 +52,23 @@ def control_of(
     own = PiecewisePolynomial(int(chosen), bool(continuous), by_default=degree is None)
     check_nodes(name, own, trajectory)
     return replace(curve, pieces=own, is_guessed=guess is not None)
+
+
+def add_control(
+    problem: ProblemParts,
+    known: Mapping[str, int] | None,
+    name: str,
+    bounds: tuple[ArrayLike, ArrayLike],
+    guess: ArrayLike | None,
+    pieces: tuple[int | None, bool],
+    unit: str = "",
+) -> terms.Quantity:
+    """Add one of the `known` controls of a system, or a further one where these are None, to a problem."""
+    if known is None:
+        refuse_again(name, "extra", problem.extras)
+    curve = control_of(known, problem.trajectory, name, bounds, guess, pieces)
+    problem.extras = with_curve(problem.extras, replace(curve, unit=arguments.unit(unit, f"'{name}'")))
+    return terms.extra(name)
 
 
 def controls_of(dynamics: Dynamics) -> Mapping[str, int] | None:
