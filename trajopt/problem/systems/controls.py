@@ -21,7 +21,7 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols import Dynamics
-    from trajopt.problem.problem_parts import ProblemParts
+    from trajopt.problem.problem import Problem
 
 
 def control_of(
@@ -55,7 +55,7 @@ def control_of(
 
 
 def add_control(
-    problem: ProblemParts,
+    problem: Problem,
     known: Mapping[str, int] | None,
     name: str,
     bounds: tuple[ArrayLike, ArrayLike],
