@@ -86,13 +86,14 @@ def header(tables: StepTables, terms: NodeTerms, names: Names, elapsed: float) -
         several = sum(identifier(other.keyword) == own for other in names.inputs) > 1
         enums.append(f"    {name}_input_{own}{f'_{at}' * several} = {at}, /* {each} */")
         at += len(each.labels)
+    limits = both + tables.bounded.size
     longest = max((each.places.shape[1] for each in terms.seconds), default=0)
     work = {
         **{"inputs": at, "y": n, "mu": both, "offset": nodes * width, "leaves": nodes * width},
         **{"quantities": nodes * quantities, "adjoints": nodes * quantities, "rows": m, "gradient": n},
         **{"slopes": nodes * terms.slope_places.shape[1], "second": longest},
         **{"J": tables.jacobian.nnz, "line": n, "length": both, "H": envelope, "L": envelope, "inverse": n},
-        **{"lower": both, "upper": both, "low": both, "high": both, "unit_mu": both, "z": both},
+        **{"lower": limits, "upper": limits, "low": both, "high": both, "unit_mu": both, "z": both},
         **{"right": n, "rest": n, "step": n, "slope": n, "of_limits": both, "missed": both},
         "node_work": max(each.sz_w() for each in names.functions),
     }
@@ -167,7 +168,7 @@ def tables_source(tables: StepTables, terms: NodeTerms, names: Names) -> str:
         **{"UNKNOWNS": tables.order.size, "ROWS": nlp.row_count, "LINEAR_ROWS": nlp.linear.count},
         **{"LINEAR_ENTRIES": linear, "NODES": nlp.leaf_map.nodes, "LEAVES": nlp.leaf_map.width},
         **{"QUANTITIES": nlp.chain.used_count, "SLOPES": terms.slope_places.shape[1]},
-        **{"PARTS": len(terms.seconds), "INPUTS": tables.inputs.size},
+        **{"PARTS": len(terms.seconds), "INPUTS": tables.inputs.size, "FURTHER_BOUNDS": tables.bounded.size},
         **{
             "TIMES": len(names.times),
             "STATES": len(names.states.labels),
@@ -198,6 +199,7 @@ def tables_source(tables: StepTables, terms: NodeTerms, names: Names) -> str:
         *_affine("OFFSET", tables.offset),
         *_affine("LOWER", tables.lower),
         *_affine("UPPER", tables.upper),
+        _array("BOUNDED", tables.bounded),
         _array("ROW_STARTS", weights.indptr),
         _array("ROW_PLACES", weights.indices),
         _array("ROW_VALUES", weights.data),

@@ -52,6 +52,7 @@ class StepExport:
         if step.structure is not shifts.structure or not step.is_new:
             raise OptionError(
                 "step is no new plan of this program: give one that compiled.step(state) has made"
+                + f" ({step.reason})" * bool(step.reason)
             )
         if isinstance(self.inputs, str):
             raise OptionError(f"inputs is '{self.inputs}': give a list of names")

@@ -60,9 +60,14 @@ static void put_inputs(Plan *w)
     memcpy(w->offset, OFFSET, sizeof OFFSET);
     add_product(NODES * LEAVES, OFFSET_STARTS, OFFSET_COLUMNS, OFFSET_VALUES, w->inputs, w->offset);
     memcpy(w->lower, LOWER, sizeof LOWER);
-    add_product(M, LOWER_STARTS, LOWER_COLUMNS, LOWER_VALUES, w->inputs, w->lower);
+    add_product(M + FURTHER_BOUNDS, LOWER_STARTS, LOWER_COLUMNS, LOWER_VALUES, w->inputs, w->lower);
     memcpy(w->upper, UPPER, sizeof UPPER);
-    add_product(M, UPPER_STARTS, UPPER_COLUMNS, UPPER_VALUES, w->inputs, w->upper);
+    add_product(M + FURTHER_BOUNDS, UPPER_STARTS, UPPER_COLUMNS, UPPER_VALUES, w->inputs, w->upper);
+    for (int k = 0; k < FURTHER_BOUNDS; k++) {
+        const int row = ROWS + BOUNDED[k];
+        w->lower[row] = larger(w->lower[row], w->lower[M + k]);
+        w->upper[row] = smaller(w->upper[row], w->upper[M + k]);
+    }
 }
 
 /* Values of the rows at y; of the linear ones, whose constants stand in their limits, the products alone. */

@@ -24,6 +24,8 @@ from trajopt.problem.problem import Problem
 from trajopt.solvers.interior.bands import bands_of
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve
+from trajopt.transcription.bounds import Bounds, variable_bounds
+from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure, program_at, values_of
 
@@ -66,7 +68,8 @@ class SampleTables:
 class StepTables:
     """All tables of one program; unknowns stand in the order of time, `order`.
 
-    offset : of the leaves of all nodes;  lower, upper : of rows, then unknowns, linear rows without constants
+    offset : of the leaves of all nodes
+    lower, upper : of rows, linear ones without constants, of unknowns, and further ones of those in `bounded`
     row_weights : (rows, nodes quantities), nothing for linear rows; jacobian : its pattern, with linear rows
     first : of every unknown, the first one that the matrix of a step couples with it
     """
@@ -77,6 +80,7 @@ class StepTables:
     offset: Affine
     lower: Affine
     upper: Affine
+    bounded: Array
     row_weights: sparse.csr_array
     jacobian: sparse.csr_array
     first: Array
@@ -126,13 +130,17 @@ def step_tables(
         limits = values.row_bounds(structure.groups).scaled(nlp.row_scale)
         constant = np.zeros(rows)
         constant[:linear] = nlp.row_scale[:linear] * values.linear.b
-        c, bounds = values.unknowns.elimination.c, values.bounds
-        found = [nlp.leaf_map.offset(c), limits.lower - constant, bounds.lower[order]]
-        return np.concatenate([*found, limits.upper - constant, bounds.upper[order], c])
+        own, _, by_rows = _parts_of_bounds(structure, other, values.unknowns.elimination)
+        c = values.unknowns.elimination.c
+        lower = [limits.lower - constant, own.lower[order], by_rows.lower]
+        upper = [limits.upper - constant, own.upper[order], by_rows.upper]
+        return np.concatenate([nlp.leaf_map.offset(c), *lower, *upper, c])
 
     p_before = np.concatenate([each.numbers(step.problem) for each in inputs])
     affine = _affine(numbers, np.concatenate([each.numbers(base) for each in inputs]), inputs)
-    places = np.split(np.arange(affine.constant.size), np.cumsum([leaves, rows + n, rows + n]))
+    bounded = _parts_of_bounds(structure, base, nlp.unknowns.elimination)[1]
+    limits = rows + n + bounded.size
+    places = np.split(np.arange(affine.constant.size), np.cumsum([leaves, limits, limits]))
     offset, lower, upper, c = (affine.taken(place) for place in places)
     if c.matrix[np.arange(layout.size)[layout.durations]].nnz:
         raise OptionError("an input changes the duration: a receding horizon as C needs one that is given")
@@ -149,6 +157,7 @@ def step_tables(
         offset=offset,
         lower=lower,
         upper=upper,
+        bounded=np.argsort(order)[bounded],
         row_weights=weights,
         jacobian=jacobian,
         first=_first(nlp, B, jacobian, terms),
@@ -162,6 +171,25 @@ def step_tables(
         ),
         inputs=p_before,
     )
+
+
+def _parts_of_bounds(
+    structure: ProgramStructure, problem: Problem, elimination: Elimination
+) -> tuple[Bounds, Array, Bounds]:
+    """Bounds of y as they are stated; unknowns that linear rows bound, one each, and these bounds.
+
+    They are those of `bounds_and_linear_block`, where the tightest counts; each of these parts is affine.
+    """
+    rows, c = structure.linear, elimination.c
+    of_x, (A, by_hull) = variable_bounds(problem, structure.spline_map), rows.matrices(problem, elimination.N)
+    single, is_upper = np.flatnonzero(rows.entries == 1), rows.hull.rows["is_upper"]
+    b = np.concatenate([c[rows.bounded], by_hull @ c])[single]
+    lower = np.concatenate([of_x.lower[rows.bounded], np.where(is_upper, -np.inf, 0.0)])[single]
+    upper = np.concatenate([of_x.upper[rows.bounded], np.where(is_upper, 0.0, np.inf)])[single]
+    unknown, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]
+    ends = (lower - b) / value, (upper - b) / value
+    free = elimination.free
+    return Bounds(of_x.lower[free], of_x.upper[free]), unknown, Bounds(np.minimum(*ends), np.maximum(*ends))
 
 
 def put_numbers(problem: Problem, inputs: Sequence[Input], p: Array) -> None:
