@@ -295,14 +295,14 @@ def _curvatures(nearby: NearbyPoints) -> tuple[Array, Array]:
 def _descents(nearby: NearbyPoints) -> list[Array]:
     """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
     H, count = nearby.hessian, nearby.free.size
-    own = np.abs(H.diagonal())
-    if count == 0 or not np.all(np.isfinite(H.data)) or not own.max(initial=0.0) > 0.0:
+    sharpest = np.abs(H.data).max(initial=0.0)
+    if not 0.0 < sharpest < np.inf:  # products of two unknowns, u w, have no diagonal
         return []
     if count <= DENSE:
         values, vectors = _curvatures(nearby)
     else:
-        values, vectors = _lowest(nearby, DEPENDENT * own.max())
-    largest = max(np.abs(values).max(initial=0.0), own.max())
+        values, vectors = _lowest(nearby, DEPENDENT * sharpest)
+    largest = max(np.abs(values).max(initial=0.0), sharpest)
     lowest = np.argsort(values)[:DIRECTIONS]
     return [vectors[:, i] for i in lowest if values[i] < -DEPENDENT * largest]
 

@@ -358,3 +358,16 @@ def leaving_rest(sign):
     problem.control("u", -10.0, 10.0)
     problem.minimize(trajopt.term(lambda node: 1e-3 * node.u**2 + sign * node.x**2, name="cost"))
     return problem
+
+
+@pytest.mark.parametrize("dense", [minimality.DENSE, 5])
+def test_products_of_two_controls_are_a_saddle_at_rest(dense, monkeypatch):
+    monkeypatch.setattr(minimality, "DENSE", dense)
+    system = trajopt.system(["x"], ["u", "w"], rates=lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 2, duration=1.0))
+    for control in ("u", "w"):
+        problem.control(control, -1.0, 1.0)
+    problem.start_at(x=[0.0])
+    problem.minimize(trajopt.term(lambda node: node.u * node.w, name="product"))
+    report = trajopt.solve(problem, refine=None).verify()
+    assert not report.holds and "stationary but no minimum" in report.reason
