@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from importlib import import_module
 from itertools import combinations_with_replacement, product
 from types import ModuleType
@@ -99,7 +100,7 @@ class StackedFunction:
         # What a library has compiled stays in its process.
         return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
-    @property
+    @cached_property
     def cuts(self) -> list[int]:
         """Beginnings of all inputs but the first."""
         return np.cumsum(self.widths)[:-1].tolist()
