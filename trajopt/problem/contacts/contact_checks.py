@@ -318,7 +318,9 @@ class PosesOnGround(FeetOnGround):
 
     def near(self, start: Array) -> list[Array]:
         """Up to `POSES` of them, around the one that is found from a start."""
-        first = self.exact(self.best(start))
+        first = self.exact(start)
+        if first is None:
+            first = self.exact(self.best(start))
         if first is None:
             return []
         random = np.random.default_rng(SEED)
