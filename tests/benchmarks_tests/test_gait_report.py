@@ -31,13 +31,19 @@ def test_every_step_constraint_is_told_with_the_equation_it_stems_from():
 
 
 @pytest.mark.long
-def test_a_walk_is_reported_whole(tmp_path, few_pictures):
+def test_a_walk_is_reported_whole(tmp_path, monkeypatch, capsys):
+    """Its figures, test_exports.py draws those of another walk."""
+
+    def drawn(_, folder, ending):
+        (folder / "gait.md").write_text("| knee |", encoding="utf-8")
+        return [f"gait.{ending}", "gait.md"]
+
+    monkeypatch.setattr(report, "draw", drawn)
     solution = report_walks.solved(cost="thesis")
     assert report_walks.solved(cost="thesis", step_length=0.6) is solution  # solved once
     report.report(solution, tmp_path)
-    assert {"solution.npz", "gait.gif", "gait_angles.png", "gait.md", "torques.sto"} <= {
-        path.name for path in tmp_path.iterdir()
-    }
+    assert {"solution.npz", "gait.md"} == {path.name for path in tmp_path.iterdir()}
+    assert "solution.npz, gait.png, gait.md\n| knee |" in capsys.readouterr().out
     run = report_tables.run(solution, 4.0)
     assert run["unknowns"] == "152" and len(run) == len(report_tables.BARMAN)
     assert report_tables.shortfalls({"as it is": solution}).splitlines()[-1].startswith("| as it is | 0.")

@@ -9,14 +9,20 @@ from benchmarks.published.__main__ import NEAR, PROBLEMS, difference, row
 BY_NAME = {problem.name: problem for problem in PROBLEMS}
 #: Phases that branch, algebraic variables, steps of data, motors that cannot be off, vectors of states.
 AT_FIRST_SIGHT = (
-    *("two burns", "hang glider", "tuberculosis", "tumour", "catalyst mixing", "channel", "landing on Mars"),
-    *("marine population", "kinetic batch reactor", "plane change in air"),
+    "two burns",
+    "kinetic batch reactor",
+    "tuberculosis",
+    "landing on Mars",
+    "marine population",
 )
-#: 6 to 25 processor s each.
-SLOW = ("balanced field", "cannonball", "racing car, a lap", "shuttle's cross range")
+#: Of the kinds of those above, or 6 to 25 processor s each.
+FURTHER = (
+    *("hang glider", "tumour", "catalyst mixing", "channel", "plane change in air"),
+    *("balanced field", "cannonball", "racing car, a lap", "shuttle's cross range"),
+)
 
 
-@long_first("name", AT_FIRST_SIGHT + SLOW, len(AT_FIRST_SIGHT))
+@long_first("name", AT_FIRST_SIGHT + FURTHER, len(AT_FIRST_SIGHT))
 def test_a_published_problem_is_found_at_first_sight(name):
     problem = BY_NAME[name]
     with warnings.catch_warnings():

@@ -1,7 +1,12 @@
 """Every problem of the library, at its defaults, holds between its nodes as `verify` asks, and is drawn."""
 
 import pytest
-from library_solutions import AT_DEFAULTS, check_script_at_defaults, solved_at_defaults
+from library_solutions import (
+    AT_DEFAULTS,
+    check_script_at_defaults,
+    solved_at_defaults,
+    verified_at_defaults,
+)
 
 from problems import catalogue
 
@@ -57,7 +62,6 @@ NAMES = [name for name in catalogue.names() if name not in ELSEWHERE]
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES])
 def test_a_problem_at_its_defaults_passes_and_its_script_draws_it(name):
-    solution = solved_at_defaults(name)
-    report = solution.verify()
+    report = verified_at_defaults(name)
     assert report.verdict == "PASS", report.reason
-    assert check_script_at_defaults(solution) == (name in AT_DEFAULTS)
+    assert check_script_at_defaults(solved_at_defaults(name)) == (name in AT_DEFAULTS)

@@ -89,7 +89,11 @@ FEW = {
     "quadrotor_gates",
     "two_link_rr",
 }
-PROBLEMS = [pytest.param(name, marks=[pytest.mark.long] * (name not in FEW)) for name in catalogue.names()]
+#: Terms and contacts of `gait` on more arcs, 2 to 6 processor s.
+ALIKE = {"gait_stride", "running"}
+MARKS = {name: pytest.mark.long for name in set(catalogue.names()) - FEW}
+MARKS |= dict.fromkeys(ALIKE, pytest.mark.thorough("that of gait stands for them"))
+PROBLEMS = [pytest.param(name, marks=MARKS.get(name, ())) for name in catalogue.names()]
 
 
 def remainders(problem, term, seed=0):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiers import fast_first
 
 from scripts import architecture, code_counts
 from scripts.solve_trace import MOST_FILES
@@ -119,9 +120,10 @@ def test_lines_of_code_are_those_that_run():
     assert code_counts.numeric_literals(tree) == 2
 
 
-@pytest.mark.long
-def test_imports_and_definitions_found_by_lines_are_those_of_the_syntax_tree():
-    for path in architecture.modules().values():
+@fast_first("share", [5, 1], 0, 1)
+def test_imports_and_definitions_found_by_lines_are_those_of_the_syntax_tree(share):
+    """In one of so many files."""
+    for path in sorted(architecture.modules().values())[::share]:
         tree = architecture.parsed(path)
         statements = [
             node

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 from tests.fuzz.judging import JudgingProcess, judged
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.verdicts import Judgement, Mismatch, Verdict, table
 
 CASES = Path(__file__).parents[1] / "fuzz" / "cases"
-COUNTS = [3, pytest.param(60, marks=pytest.mark.long)]  # mutants of a kind
+COUNTS = 3, 20, 60  # mutants of a kind, those of a smaller number among them
 SLOW = ("commands-d3715c1e854e", "arms-276a7128d57e", "systems-66237c0e729e")  # a sweep, two solves
 FOUND = [(target, path) for target in TARGETS for path in sorted((CASES / target.name).glob("*"))]
 NAMES = [f"{target.name}-{path.stem}" for target, path in FOUND]
@@ -39,7 +40,7 @@ def test_what_once_broke_holds(target, path):
     assert not judgement.verdict.is_fault, judgement.detail
 
 
-@pytest.mark.parametrize("count", COUNTS)
+@fast_first("count", COUNTS, 1, 1)
 def test_new_mutants_end_in_a_typed_error_or_a_right_answer(target, count):
     rng = np.random.default_rng(7)
     for _ in range(count):

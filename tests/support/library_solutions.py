@@ -47,6 +47,11 @@ def solved_at_defaults(name):
     return solution
 
 
+@functools.cache
+def verified_at_defaults(name):
+    return solved_at_defaults(name).verify()
+
+
 def check_script(name):
     """The script of the gallery draws a converged solution."""
     import matplotlib.pyplot as plt

@@ -147,7 +147,7 @@ def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@long_first("kills", [6, int(os.environ.get("TRAJOPT_KILLS", "50"))], ids=["some", "many"])
+@long_first("kills", [3, int(os.environ.get("TRAJOPT_KILLS", "50"))], ids=["some", "many"])
 def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path, kills):
     """At random moments of a process that solves and writes; motions of 1 and 4 kg take 2 and 4 s.
 

@@ -24,9 +24,6 @@ from trajopt.base.errors import ProblemError, UnknownNameError
 
 WEIGHT = 75.0 * 9.81
 
-# Some are of imposed contact with the cost with sources, which warns.
-pytestmark = pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
-
 
 @pytest.fixture(scope="module")
 def solution():
@@ -37,7 +34,7 @@ def solution():
 @pytest.fixture(scope="module")
 def step():
     """A step of 38 joints after one iteration: not optimal, but periodic."""
-    return trajopt.solve(gait.build(contact="imposed"), trajopt.Ipopt(max_iterations=1), progress="silent")
+    return trajopt.solve(gait.build(cost="thesis"), trajopt.Ipopt(max_iterations=1), progress="silent")
 
 
 @pytest.mark.long

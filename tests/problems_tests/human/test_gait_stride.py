@@ -96,7 +96,8 @@ def test_a_load_that_is_no_number_is_refused():
 @pytest.mark.long
 def test_a_weaker_joint_has_smaller_limits_and_a_load_hangs_in_the_right_hand():
     plain, changed = (
-        gait_stride.build(**p).dynamics for p in ({}, {"ankle_strength": 0.5, "hand_load": 4.0})
+        gait_stride.build(cost="thesis", **p).dynamics
+        for p in ({}, {"ankle_strength": 0.5, "hand_load": 4.0})
     )
     right, left = (plain.joint_names.index(f"ankle_{side}_dorsi") for side in "rl")
     assert changed.limits.torque_lower[right] == pytest.approx(0.5 * plain.limits.torque_lower[right])

@@ -54,9 +54,9 @@ def test_merged_and_whole_skeletons_carry_the_same_pack():
 def test_a_speed_at_which_no_walk_was_compared_with_people_is_told(build, speed):
     message = rf"compared with people at 0\.8 to 1\.6 m/s, not at {speed:g} m/s"
     with pytest.warns(UntestedSpeedWarning, match=message) as told:
-        build(speed=speed)
+        build(speed=speed, cost="thesis")
     assert told[0].filename == __file__
-    build(speed=1.6)  # warnings are errors
+    build(speed=1.6, cost="thesis")  # warnings are errors
 
 
 @pytest.mark.long
@@ -66,15 +66,15 @@ def test_a_mass_without_a_height_keeps_the_proportions_and_says_so(build):
     with pytest.warns(
         ProportionsWarning, match=r"no height was given for 30 kg: 1\.29 m keeps the proportions"
     ):
-        problem = build(mass=30.0)
+        problem = build(mass=30.0, cost="thesis")
     tall, small = 1.75, 1.75 * 0.4 ** (1 / 3)
     points = [
         dynamics.forward_kinematics(model, np.zeros(model.n), ["head"]).position[0]
-        for model in (problem.dynamics, build().dynamics)
+        for model in (problem.dynamics, build(cost="thesis").dynamics)
     ]
     assert np.allclose(points[0] / small, points[1] / tall)
     assert Person.of(problem.recipe.parameters, problem.dynamics).height == pytest.approx(small)
-    assert build(mass=30.0, height=1.3).recipe.parameters["height"] == 1.3
+    assert build(mass=30.0, height=1.3, cost="thesis").recipe.parameters["height"] == 1.3
 
 
 @pytest.mark.long

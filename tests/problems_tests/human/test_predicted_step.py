@@ -5,8 +5,8 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from scipy.integrate import simpson, trapezoid
-from tiers import long_first
 
 import dynamics
 import trajopt
@@ -46,9 +46,7 @@ SKELETON = with_ball_edges(Person().skeleton(ACTIVE), 0.04)
 
 @pytest.fixture(scope="module")
 def walk():
-    """The trial's step on half as many intervals as the default."""
-    problem = gait.build(contact="predicted", speed=1.253, step_length=0.717, intervals=2)
-    return trajopt.solve(problem, refine=None, progress="silent")
+    return solved_at_defaults("gait")
 
 
 def held_rows(q, arc, side):
@@ -360,16 +358,25 @@ def test_events_and_curves_are_those_of_people(walk):
     assert sum(not each.met for each in credibility(walk)) <= 1
 
 
-@long_first("given", [{}, {"speed": 0.8, "step_length": 0.49}, {"speed": 1.6, "step_length": 0.7}])
-def test_a_walk_passes_verify_on_its_first_mesh(given):
+@pytest.mark.long
+def test_the_default_walk_passes_verify_on_its_first_mesh(walk):
+    passes_on_its_first_mesh(walk)
+
+
+@pytest.mark.thorough("test_the_default_walk_passes_verify_on_its_first_mesh")
+@pytest.mark.parametrize(("speed", "length"), [(0.8, 0.49), (1.6, 0.7)])
+def test_slow_and_fast_walks_pass_verify_on_their_first_mesh(speed, length):
+    passes_on_its_first_mesh(trajopt.solve(gait.build(speed=speed, step_length=length), progress="silent"))
+
+
+def passes_on_its_first_mesh(walk):
     """One solve by the defaults: no interval is halved, no node added."""
-    walk = trajopt.solve(gait.build(**given), progress="silent")
     assert len(walk.journal.histories) == 1 and walk.iterations < 60
     report = walk.verify()
     assert walk.converged and report.verdict == "PASS", report.reason
 
 
-@pytest.mark.thorough("test_a_walk_passes_verify_on_its_first_mesh, and the refined run of test_running.py")
+@pytest.mark.thorough("test_the_default_walk_passes_verify_on_its_first_mesh, and test_refined.py")
 def test_a_walk_on_too_few_intervals_passes_verify_as_those_are_halved_where_its_equations_miss():
     problem = gait.build(step_length=0.65, intervals=2, tendons=False)
     walk = trajopt.solve(problem, progress="silent")

@@ -43,7 +43,7 @@ def pick_and_place(robot, tool, home):
     return task
 
 
-@pytest.fixture(scope="module", params=[pytest.param("ur5", marks=pytest.mark.long), "panda"])
+@pytest.fixture(scope="module", params=["panda", pytest.param("ur5", marks=pytest.mark.thorough)])
 def solved(request):
     if request.param == "ur5":
         robot, tool, home = ur5(), "tool0", UR5_HOME

@@ -334,10 +334,10 @@ def test_a_film_has_a_picture_for_each_time_and_needs_no_viser(motion, tmp_path,
     from PIL import Image
 
     monkeypatch.setitem(sys.modules, "viser", None)
-    found = motion.view(tmp_path / "motion.gif", rate=10, scene=moves.Scene([moves.box((0.2, 0.3, 0.4))]))
+    found = motion.view(tmp_path / "motion.gif", rate=4, scene=moves.Scene([moves.box((0.2, 0.3, 0.4))]))
     with Image.open(found.path) as film:
         assert film.n_frames >= found.pictures - 1  # equal neighbours are one
-    assert found.pictures == round(10 * motion.duration) + 1
+    assert found.pictures == round(4 * motion.duration) + 1
 
 
 def test_a_film_as_mp4_needs_ffmpeg(motion, tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tiers import fast_first
+from tiers import fast_first, long_first
 
 import problems
 import trajopt
@@ -262,8 +262,7 @@ def test_of_several_optima_the_best_once_its_limits_hold_between_nodes_is_return
     )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("intervals", [15, 80])
+@long_first("intervals", [15, 80])
 def test_a_weak_motor_swings_up_by_guesses_that_swing(intervals):
     """No perturbed guess of nine leads there on 15 spans; on 80 the own guess ends at 10.6 s, alone."""
     found = trajopt.solve(quick_pendulum(intervals, torque=3.0), refine=None)

@@ -21,7 +21,7 @@ from small_nlps import (
     sluggish,
     unbounded,
 )
-from tiers import every
+from tiers import every, fast_first
 
 from trajopt.base.errors import OptionError
 from trajopt.solvers import ipopt as bundled_ipopt
@@ -131,7 +131,7 @@ def test_a_square_problem_solved_counts_as_converged():
     np.testing.assert_allclose(result.y, [2.5], rtol=1e-12)
 
 
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 200), marks=pytest.mark.long)])
+@fast_first("seeds", [range(5), range(5, 50), range(50, 200)], 1, 1)
 def test_where_constraints_repeat_each_other_what_counts_as_converged_is_the_optimum(seeds):
     """They have multipliers of any size, by whose mean IPOPT divides its errors."""
     for seed in seeds:

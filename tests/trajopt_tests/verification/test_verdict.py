@@ -7,6 +7,7 @@ import pytest
 from hand_written import PointMasses
 from library_solutions import solved_at_defaults
 from sliding_mass import bump, slide
+from tiers import long_first
 
 import problems
 import trajopt
@@ -131,8 +132,7 @@ def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
     assert not lines["cost 'mechanical work'"].holds
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("count", [2, 20])
+@long_first("count", [4, 20])
 def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size(count):
     """A curve that the passive joint follows only with a motor, however little it differs from a free one."""
     generator = np.random.default_rng(7)
