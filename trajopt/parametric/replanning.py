@@ -257,16 +257,14 @@ def next_step(
     """
     structure, elapsed_in_all = shifts.structure, before.age + elapsed
     values = values_of(structure, problem)
-    if _shape(values.unknowns.layout) != _shape(before.nlp.unknowns.layout):
+    is_other = structure is not before.structure
+    if is_other and _shape(values.unknowns.layout) != _shape(before.nlp.unknowns.layout):
         raise OptionError(
             f"before is a plan of '{before.problem.name}', which has other unknowns than '{problem.name}': "
             "give one with as many intervals, the same curves and parameters"
         )
     y = shifted_unknowns(shifts, values, before, elapsed_in_all)
-    if structure is before.structure:
-        nlp = program_like(before.nlp, structure, values, y)
-    else:
-        nlp = program_at(structure, values, y)
+    nlp = program_at(structure, values, y) if is_other else program_like(before.nlp, structure, values, y)
     point = before.result.warm_start
     start = shifts.multipliers(nlp, before.nlp, before.structure, point, elapsed_in_all)
     result = _stepped(nlp, start, steps, run)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
+from scipy.sparse import _sparsetools
 
 from trajopt.base.arrays import Array
 from trajopt.solvers.solver import ROUNDING, Program
@@ -139,6 +140,16 @@ class Matrices:
 
     def _of(self, places: MatrixPlaces, values: np.ndarray) -> Any:
         return places.sparse(values) if self.is_sparse else places.dense(values)
+
+
+def product(matrix: sparse.csr_array, x: Array) -> Array:
+    """matrix @ x without the checks of SciPy, a dozen calls of Python for each of such small products."""
+    if x.dtype != float:
+        return matrix @ x
+    rows = matrix.indptr.size - 1
+    found = np.zeros(rows)
+    _sparsetools.csr_matvec(rows, x.size, matrix.indptr, matrix.indices, matrix.data, x, found)
+    return found
 
 
 def dense_jacobian(nlp: Program, values: np.ndarray) -> np.ndarray:

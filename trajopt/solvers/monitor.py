@@ -283,6 +283,7 @@ class Monitor:
         if not np.isfinite(y).all():
             bad = list_names(np.flatnonzero(~np.isfinite(y)))
             raise NotFiniteError(f"the starting point is not finite in variables {bad}: give a finite one")
+        nlp.jacobian(y)  # first: blocks then give values and derivatives at once
         for kind in ("objective", "rows", "gradient", "jacobian"):
             value = getattr(nlp, kind)(y)
             if not np.isfinite(value).all():

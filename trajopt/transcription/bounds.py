@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from trajopt.graph.quantities import described_joints, extra_leaf
 from trajopt.problem.contacts.loop_poses import fixed_at
 from trajopt.problem.problem import Problem
 from trajopt.solvers.kkt import bound_violation
+from trajopt.solvers.matrices import product
 from trajopt.splines.node_sets import START
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination
@@ -70,6 +72,8 @@ class VelocityHull:
     def limits(self, problem: Problem) -> Array:
         """The limit of every row, (rows,) rad/s or m/s."""
         found = np.zeros(self.rows.size)
+        if not found.size:
+            return found
         for number in np.unique(self.rows["constraint"]):
             mine, constraint = self.rows["constraint"] == number, problem.constraints[number]
             joint, is_upper = self.rows["joint"][mine], self.rows["is_upper"][mine]
@@ -148,6 +152,7 @@ class LinearRows:
     bounded : those entries of x
     A : the rows by y for the limits of the problem that they were made of, all of them
     hull_limits : these limits
+    x_bounds, stated : the bounds of all entries of x, and the statements of the problem that they follow from
     unknowns : labels of the entries of x
     entries : unknowns in each row: one narrows the bounds of y, several make a row of the program
     kept : the rows of the program
@@ -157,9 +162,16 @@ class LinearRows:
     hull: VelocityHull
     A: sparse.csr_array
     hull_limits: Array
+    x_bounds: Bounds
+    stated: tuple[object, ...]
     unknowns: UnknownLabels
     entries: Array
     kept: Array
+
+    def x_bounds_of(self, problem: Problem, spline_map: SplineMap) -> Bounds:
+        """Bounds of the entries of x, those known where a problem states the same."""
+        same = all(map(is_, _statements(problem), self.stated))
+        return self.x_bounds if same else variable_bounds(problem, spline_map)
 
     @cached_property
     def kept_matrix(self) -> sparse.csr_array:
@@ -221,7 +233,8 @@ def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, fr
     eliminated, limits = np.flatnonzero(bounded), hull.limits(problem)
     A = _by_unknowns(eliminated, hull, limits, N)
     entries, labels = np.diff(A.indptr), UnknownLabels(problem, spline_map.layout)
-    return LinearRows(eliminated, hull, A, limits, labels, entries, np.flatnonzero(entries > 1))
+    kept, stated = np.flatnonzero(entries > 1), _statements(problem)
+    return LinearRows(eliminated, hull, A, limits, x_bounds, stated, labels, entries, kept)
 
 
 def bounds_and_linear_block(
@@ -231,21 +244,23 @@ def bounds_and_linear_block(
 
     Raises InfeasibleBoundsError where equalities fix an unknown outside its bounds, or leave it no room.
     """
-    x_bounds = variable_bounds(problem, spline_map)
+    x_bounds = rows.x_bounds_of(problem, spline_map)
     c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
     A, by_hull = rows.matrices(problem, elimination.N)
-    b = np.concatenate([c[eliminated], by_hull @ c])
+    b = np.concatenate([c[eliminated], product(by_hull, c)])
     ends = Bounds(
         np.concatenate([x_bounds.lower[eliminated], np.where(hull.rows["is_upper"], -np.inf, 0.0)]),
         np.concatenate([x_bounds.upper[eliminated], np.where(hull.rows["is_upper"], 0.0, np.inf)]),
     )
-    if not problem.measured or _is_partial(problem):
-        _check_fixed(rows, b, ends, problem.dynamics)
+    fixed = np.flatnonzero(rows.entries == 0)
+    if fixed.size and (not problem.measured or _is_partial(problem)):
+        _check_fixed(rows, fixed, b, ends, problem.dynamics)
     bounds, single = Bounds(x_bounds.lower[free], x_bounds.upper[free]), np.flatnonzero(rows.entries == 1)
     column, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]  # of rows with one unknown
     limits = (ends.lower[single] - b[single]) / value, (ends.upper[single] - b[single]) / value
-    np.maximum.at(bounds.lower, column, np.minimum(*limits))
-    np.minimum.at(bounds.upper, column, np.maximum(*limits))
+    if single.size:
+        np.maximum.at(bounds.lower, column, np.minimum(*limits))
+        np.minimum.at(bounds.upper, column, np.maximum(*limits))
     crossed = np.flatnonzero(bounds.lower > bounds.upper)
     if crossed.size:
         i = int(crossed[0])
@@ -263,6 +278,12 @@ def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.cs
     if not hull.rows.size:
         return N[bounded]
     return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
+
+
+def _statements(problem: Problem) -> tuple[object, ...]:
+    """All that bounds of entries of x follow from."""
+    hulls = (each for each in problem.constraints if each.hold == "hull" and each.term.quantity == "q")
+    return (*hulls, *problem.extras.values(), *problem.parameters.values(), problem.trajectory)
 
 
 def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
@@ -295,9 +316,8 @@ def _is_partial(problem: Problem) -> bool:
     return any(own.any() and not own.all() for own in given)
 
 
-def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds, dynamics: Dynamics) -> None:
-    """Rows that no unknown changes hold already, or never will."""
-    fixed = np.flatnonzero(rows.entries == 0)
+def _check_fixed(rows: LinearRows, fixed: Array, b: Array, bounds: Bounds, dynamics: Dynamics) -> None:
+    """Rows `fixed`, which no unknown changes, hold already, or never will."""
     value, low, high = b[fixed], bounds.lower[fixed], bounds.upper[fixed]
     slack = AGREEMENT * np.maximum(1.0, np.abs(value))
     for i in np.flatnonzero(~((low - slack <= value) & (value <= high + slack)))[:1]:

@@ -27,7 +27,7 @@ from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import SplineLeaf, parameter_leaf, slices_of
 from trajopt.problem.problem import Problem
-from trajopt.solvers.matrices import Entries, entries_of_rows, matrix_of_parts
+from trajopt.solvers.matrices import Entries, entries_of_rows, matrix_of_parts, product
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.unknowns import Layout, layout_of
@@ -235,7 +235,7 @@ class LeafMap:
         self._by_x = _leaf_matrix(spline_map, self.groups, shared, kept, self.width)
         self.B = sparse.csr_array(self._by_x @ N)
         self.B.sum_duplicates()
-        self._B_transposed = self.B.T
+        self._B_transposed = sparse.csr_array(self.B.T)
         entries = np.diff(self.B.indptr).reshape(self.nodes, self.width)
         self.free_durations = bool(entries[:, self.duration_column].any())
 
@@ -249,11 +249,11 @@ class LeafMap:
 
     def offset(self, c: Array) -> Array:
         """The share of eliminated unknowns in Q, (K width,), where x = N y + c."""
-        return self._by_x @ c
+        return product(self._by_x, c)
 
     def at(self, y: Array, offset: Array) -> LeafPoint:
         """All leaves at y, real or complex."""
-        Q = (self.B @ y + offset).reshape(self.nodes, self.width)
+        Q = (product(self.B, y) + offset).reshape(self.nodes, self.width)
         inverse = 1.0 / Q[self._first_of_arc, self.duration_column]
         powers = inverse[:, None] ** EXPONENTS
         scale, inverse = powers[:, self.order], inverse[:, None]
@@ -282,7 +282,7 @@ class LeafMap:
         by_Q = bar * point.scale
         if self.free_durations:
             by_Q[:, self.duration_column] += (bar * point.slope).sum(axis=1)
-        return self._B_transposed @ by_Q.ravel()
+        return product(self._B_transposed, by_Q.ravel())
 
     # -- Jacobian -----------------------------------------------------------------------------------------
 

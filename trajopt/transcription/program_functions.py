@@ -23,7 +23,7 @@ from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.protocols import Pairs, Values
-from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, row_scaled
+from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, product, row_scaled
 from trajopt.transcription.hessian import SecondDerivatives
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
@@ -194,8 +194,8 @@ class ProgramFunctions(ProgramMaps):
 
     def rows(self, y: Array) -> Array:
         """g(y), (row_count,)."""
-        nonlinear = self.row_weights @ self.at(y).stacked
-        return np.concatenate([self.A @ y + self.b, nonlinear]) if self.b.size else nonlinear
+        nonlinear = product(self.row_weights, self.at(y).stacked)
+        return np.concatenate([product(self.A, y) + self.b, nonlinear]) if self.b.size else nonlinear
 
     def gradient(self, y: Array) -> Array:
         """df/dy, (variables,); read-only."""
@@ -214,7 +214,7 @@ class ProgramFunctions(ProgramMaps):
             values = self.A.data
             if self.jacobian_map.rows.size:
                 bounded = point.jacobian[:, : self.chain.bounded_count]
-                values = self.jacobian_map.matrix @ self.leaf_map.jacobian(point.leaves, bounded)
+                values = product(self.jacobian_map.matrix, self.leaf_map.jacobian(point.leaves, bounded))
                 values = np.concatenate([self.A.data, values]) if self.A.data.size else values
             point.rows_jacobian = read_only(values)
         return point.rows_jacobian
@@ -232,7 +232,7 @@ class ProgramFunctions(ProgramMaps):
         def values(y: Array) -> Array:
             point = self.at(y)
             raw = self.leaf_map.jacobian_at(point.leaves, point.jacobian[node, row], node)
-            return np.concatenate([linear, chosen @ raw])
+            return np.concatenate([linear, product(chosen, raw)])
 
         return values
 
@@ -242,14 +242,15 @@ class ProgramFunctions(ProgramMaps):
             raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
         adjoints = objective_factor * self.objective_weights
-        adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
+        adjoints += product(self._weights_transposed, row_multipliers[self.b.size :])
         adjoints = adjoints.reshape(self.leaf_map.nodes, -1)
         by_leaf = np.matmul(adjoints[:, None], point.jacobian[:, : self.chain.used_count])[:, 0]
         by_quantity = self.chain.adjoints(point.partials, adjoints)
         by_leaves = self.curvature.by_leaves
         second, arrays = by_leaves.zeros()
         total = by_leaves.fill(self.chain, point.values, point.jacobian, by_quantity, second)
-        return self.curvature.entries.matrix @ by_leaves.raw(point.leaves, second, arrays, total, by_leaf)
+        raw = by_leaves.raw(point.leaves, second, arrays, total, by_leaf)
+        return product(self.curvature.entries.matrix, raw)
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
@@ -290,8 +291,8 @@ class ProgramFunctions(ProgramMaps):
         return slice(weighed[0], weighed[-1] + 1) if weighed.size else slice(0, 0)
 
     @cached_property
-    def _weights_transposed(self) -> sparse.csc_array:
-        return self.row_weights.T
+    def _weights_transposed(self) -> sparse.csr_array:
+        return sparse.csr_array(self.row_weights.T)
 
 
 def program_maps(

@@ -303,7 +303,7 @@ def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
         linear=linear,
         given=given_limits(problem),
         objectives=tuple(
-            replace(objective, weight=cost.weight)
+            objective if objective.weight == cost.weight else replace(objective, weight=cost.weight)
             for objective, cost in zip(structure.objectives, problem.costs, strict=True)
         ),
         data=blocks_of_data(structure.graph, problem.datasets) if problem.datasets else {},

@@ -46,11 +46,11 @@ class SquareNewton:
         rows = run.row_tolerances
         monitor = Monitor(nlp, start, run, feasibility=rows.acceptable)
         at, matrices = WarmStart(monitor.start.y), Matrices(nlp, is_sparse=True)
-        steps = SquareIterates(nlp, monitor, at, rows.acceptable, rows.rows, matrices)
+        steps = SquareIterates(nlp, lambda: monitor.stopped, at, rows.acceptable, rows.rows, matrices)
         if run.max_iterations is not None:
             steps.most_steps = min(steps.most_steps, run.max_iterations)
         with monitor.interruptible(), np.errstate(all="ignore"):
-            return steps.solved()
+            return steps.solved(monitor)
 
 
 class SquareIterates(NewtonIterates):

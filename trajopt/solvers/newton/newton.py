@@ -15,6 +15,8 @@ limits on the way. Diehl, Bock and Schloeder, SIAM J. Control and Optimization 4
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from scipy.linalg import lapack
 
 from trajopt.solvers.kkt import (
     KKT,
+    falls_for_ever,
     kkt_residuals_of,
     largest_violation,
     least_squares_multipliers,
@@ -36,10 +39,20 @@ from trajopt.solvers.matrices import (
     shifted,
     sparse_steps_pay,
 )
-from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, minimum_by_homotopy
 from trajopt.solvers.newton.sparse_kkt import SparseKkt
-from trajopt.solvers.solver import DEPENDENT, FEASIBILITY, ROUNDING, Program, Result, Run, Status, WarmStart
+from trajopt.solvers.solver import (
+    DEPENDENT,
+    FEASIBILITY,
+    LITTLE,
+    ROUNDING,
+    Program,
+    Result,
+    Run,
+    Status,
+    WarmStart,
+)
 
 MOST_STEPS = 12
 # Of the largest entry of the Hessian, added to its diagonal where the Lagrangian is concave in a direction on
@@ -98,7 +111,8 @@ class ActiveSetNewton:
             if not (self.matrices and self.matrices[0].fits(nlp)):
                 self.matrices[:] = [Matrices(nlp, self.iterates.may_be_sparse and sparse_steps_pay(nlp))]
             finest, (matrices,) = self.finer * self.tol, self.matrices
-            return self.iterates(nlp, monitor, at, self.tol, finest, matrices, self.shift).solved()
+            made = self.iterates(nlp, lambda: monitor.stopped, at, self.tol, finest, matrices, self.shift)
+            return made.solved(monitor)
 
 
 @dataclass(frozen=True)
@@ -161,14 +175,14 @@ class NewtonIterates:
     def __init__(
         self,
         nlp: Program,
-        monitor: Monitor,
+        stopped: Callable[[], bool],
         start: WarmStart,
         tol: float,
         finest: float,
         matrices: Matrices,
         shift: float = FEASIBILITY,
     ) -> None:
-        self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finest
+        self.nlp, self.stopped, self.tol, self.finest = nlp, stopped, tol, finest
         self.matrices = matrices
         self.shift = shift
         n, m = nlp.variable_count, nlp.row_count
@@ -184,17 +198,17 @@ class NewtonIterates:
         self.repeated = False  # whether the last step was one with its matrices
         self.entries = start.hessian  # of the Hessian, for the next step; None: those of the point
 
-    def solved(self) -> Result:
+    def solved(self, monitor: Monitor) -> Result:
         """The result, STEP_TOO_SMALL where the steps find no optimum."""
-        found = self._result()
-        return self.monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+        found = self._result(monitor)
+        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
 
-    def _result(self) -> Result | None:
+    def _result(self, monitor: Monitor) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
         None where the steps do not lead to an optimum.
         """
-        monitor, here = self.monitor, self.values()
+        here = self.values()
         side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
         if not self.matrices.is_sparse:
             side = self._independent(here, side)
@@ -287,14 +301,14 @@ class NewtonIterates:
             found = self._quadratic_step(replace(program, H=H), self.multipliers, side)
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
-            if (best is not None and best.tau > 0.5) or self.monitor.stopped:
+            if (best is not None and best.tau > 0.5) or self.stopped():
                 return best
         return self.full_step(here, side) if is_carried else best
 
     def _quadratic_step(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
     ) -> QuadraticSolution | None:
-        return minimum_by_homotopy(program, multipliers, side, 2 * self.n, lambda: self.monitor.stopped)
+        return minimum_by_homotopy(program, multipliers, side, 2 * self.n, self.stopped)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
         """True if H has no curvature below -DEPENDENT, relative, along the constraints that have multipliers.
@@ -352,36 +366,44 @@ class RealTimeIteration(ActiveSetNewton):
     worst: float = np.inf
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        monitor = Monitor(nlp, start, run, feasibility=self.tol)
-        at = monitor.start
+        began, own = time.perf_counter(), Run() if run is None else run
+        at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start.check(nlp)
         if not at.has_multipliers:
             at = least_squares_multipliers(nlp, at.y, signed=False)
         if not (self.matrices and self.matrices[0].fits(nlp)):
             self.matrices[:] = [Matrices(nlp, sparse_steps_pay(nlp))]
-        iterates = NewtonIterates(nlp, monitor, at, self.tol, self.tol, self.matrices[0], self.shift)
-        try:
-            return self._stepped(iterates)
-        except Refusal:
-            return monitor.result(monitor.reason or Status.SOLVER_ERROR, None, 0, "")
-
-    def _stepped(self, iterates: NewtonIterates) -> Result:
-        monitor, nlp, number, status = iterates.monitor, iterates.nlp, 0, Status.ITERATION_LIMIT
-        side = active_sides(nlp, iterates.multipliers, self.tol)
+        matrices, stopped = self.matrices[0], lambda: own.expired
+        iterates = NewtonIterates(nlp, stopped, at, self.tol, self.tol, matrices, self.shift)
         here = iterates.values()
-        violation = np.inf
+        known = all(np.isfinite(each).all() for each in (here.f, here.g, here.rows, nlp.jacobian(at.y)))
+        if not (known and (iterates.lower <= iterates.upper).all()):
+            Monitor(nlp, at, own, feasibility=self.tol)  # raises, and names what is wrong
+        status, number, violation = self._stepped(iterates, here)
+        point = iterates.point()
+        y = np.minimum(np.maximum(point.y, nlp.lower), nlp.upper)
+        if not np.array_equal(y, point.y):
+            inside = largest_violation(nlp, y, nlp.rows(y))
+            if inside <= max(violation, LITTLE * self.tol):
+                point, violation = replace(point, y=y), inside
+        if number and falls_for_ever(nlp, at, point.y):
+            status = Status.DIVERGING
+        multipliers, seconds = multipliers_of(nlp, point), time.perf_counter() - began
+        return Result(status, point.y, *multipliers, nlp.objective(point.y), violation, number, seconds)
+
+    def _stepped(self, iterates: NewtonIterates, here: Values) -> tuple[Status, int, float]:
+        """The status after the steps, their number, and the largest violation of the last iterate."""
+        nlp, number = iterates.nlp, 0
+        side = active_sides(nlp, iterates.multipliers, self.tol)
+        violation = largest_violation(nlp, iterates.y, here.rows)
         while number < self.steps or (violation > self.worst and number < self.steps + FURTHER):
             step = iterates.full_step(here, side)
-            if step is None or monitor.stopped:
-                status = monitor.reason or Status.STEP_FAILED
-                break
+            if step is None or iterates.stopped():
+                return Status.TIME_LIMIT if iterates.stopped() else Status.STEP_FAILED, number, violation
             iterates.y, iterates.multipliers, side = iterates.y + step.d, step.multipliers, step.side
             number, violation = number + 1, largest_violation(nlp, iterates.y, nlp.rows(iterates.y))
             if number >= self.steps and violation <= self.worst:
                 break
             here = iterates.values()
             if iterates.residuals(iterates.point(), here).error <= self.tol:
-                status = Status.CONVERGED
-                break
-        point = iterates.point()
-        found = monitor.result(Status.CONVERGED if number else status, point, number, "")
-        return replace(found, status=status) if found.converged else found
+                return Status.CONVERGED, number, violation
+        return Status.ITERATION_LIMIT, number, violation

@@ -115,8 +115,27 @@ def minimum_by_homotopy(
     factors = factorized(unit.H, unit.A, active, unit.patterns) if len(active) <= program.g.size else None
     if factors is None:
         return None
-    found = _Homotopy(unit, multipliers * size, side, factors).followed(most_changes, stopped)
+    found = _with_same_active(unit, side, factors)
+    if found is None:
+        found = _Homotopy(unit, multipliers * size, side, factors).followed(most_changes, stopped)
     return None if found is None else replace(found, multipliers=found.multipliers / size, lengths=size)
+
+
+def _with_same_active(
+    program: QuadraticProgram, side: np.ndarray, factors: KktFactors
+) -> QuadraticSolution | None:
+    """The end of the homotopy where the active set need not change, by one solve; None where it must."""
+    if not factors.first.corrects:
+        return None
+    limits = np.where(side < 0, program.lower, program.upper)
+    step = factors.solve(np.concatenate([-program.g, limits[factors.active]]))
+    d = step[: program.g.size]
+    mu, values = scattered(step[d.size :], factors.active, side.size), program.A @ d
+    within = (values >= program.lower) & (values <= program.upper)
+    pushes = (side * mu >= 0.0) | (program.lower == program.upper)
+    if not np.where(side == 0, within, pushes).all():
+        return None
+    return QuadraticSolution(d, mu, side.copy(), 1.0, 0, factors)
 
 
 class _Homotopy:

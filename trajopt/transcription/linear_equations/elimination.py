@@ -28,7 +28,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.base.tolerances import AGREEMENT, REPEATED
-from trajopt.solvers.matrices import matrix_of_parts
+from trajopt.solvers.matrices import matrix_of_parts, product
 from trajopt.solvers.solver import ROUNDING
 
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
@@ -186,7 +186,7 @@ class Elimination:
     free: Array
 
     def expand(self, y: Array) -> Array:
-        return self.N @ y + self.c
+        return product(self.N, y) + self.c
 
     def reduce(self, x: Array) -> Array:
         """The y whose free entries are those of x; the others follow from the equalities."""
@@ -237,12 +237,12 @@ class GeneralSolution:
 
         There c is 1.2e-11 off, 1.5e-12 and 4e-13 after one and two improvements.
         """
-        c = self.R @ b
+        c = product(self.R, b)
         for _ in range(2):
-            rest = b - self.A @ c
+            rest = b - product(self.A, c)
             if not rest.any():
                 break
-            c += self.R @ rest
+            c += product(self.R, rest)
         return c
 
     @cached_property

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tiers import every
 
+from trajopt.solvers.matrices import Triplets
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, minimum_by_homotopy
 
 
@@ -43,6 +44,29 @@ def test_a_minimum_is_reached_from_any_active_set_that_is_independent(seed):
     again = minimum_by_homotopy(other, second.multipliers, second.side, 100)
     assert again is not None and again.changes == 0
     np.testing.assert_allclose(again.d, second.d, atol=1e-9)
+
+
+@every("seed", range(10), fast=5)
+def test_a_minimum_with_the_same_active_set_is_that_of_the_homotopy(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    dense = random_program(rng)
+    one = replace(dense, H=triplets(dense.H), A=triplets(dense.A))
+    first = minimum_by_homotopy(one, np.zeros(dense.lower.size), (np.arange(14) == 0).astype(int), 100)
+    assert first is not None and first.tau == 1.0
+    other = replace(one, g=one.g + 1e-3 * rng.standard_normal(6))
+    found = minimum_by_homotopy(other, first.multipliers, first.side, 100)
+    monkeypatch.setattr("trajopt.solvers.newton.quadratic_program._with_same_active", lambda *_: None)
+    followed = minimum_by_homotopy(other, first.multipliers, first.side, 100)
+    assert found is not None and followed is not None
+    assert_optimal(replace(other, H=dense.H, A=dense.A), found)
+    assert found.changes == followed.changes and np.array_equal(found.side, followed.side)
+    np.testing.assert_allclose(found.d, followed.d, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(found.multipliers, followed.multipliers, rtol=1e-9, atol=1e-10)
+
+
+def triplets(dense):
+    rows, columns = np.nonzero(np.ones_like(dense))
+    return Triplets(rows, columns, dense.ravel(), dense.shape)
 
 
 def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorization(monkeypatch):
