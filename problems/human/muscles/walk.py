@@ -40,7 +40,7 @@ POINTS = ("heel_r", "toe_r", "heel_l", "toe_l")
 TRUNK = "lumbar_extension"
 SPEED = 1.25  # m/s
 RATE, STEADINESS, SMOOTHNESS = 0.03, 0.07, 3.2e-6
-STRONG = 30.0  # N m, reserves of the first search: with 100 it ends in a crouch
+STRONG = 30.0  # N m, reserves of the first search
 COARSE, FINE = (2, 2, 4, 3), (4, 2, 8, 6)  # intervals of the arcs
 ROUGH, TOLERANCE = 1e-2, 1e-6
 SAMPLES = 101  # of a step
@@ -116,8 +116,13 @@ def muscle_walk(
     problem.minimize(rate_of_leg_forces(problem, weight), force_rate * seconds)
     problem.minimize(_turning(names), steadiness * seconds**2)
     problem.minimize(trajopt.a**2, smoothness, name="smoothness")
-    problem.guess(q=lambda s: np.stack([np.interp(s, start[0], each) for each in start[1].T], axis=-1),
-                  duration=duration * durations)  # fmt: skip
+    ends = np.append(0.0, np.cumsum(durations))
+
+    def pose(progress: np.ndarray) -> np.ndarray:
+        parts = np.interp(durations.size * progress, np.arange(ends.size), ends)  # arcs are equally wide
+        return np.stack([np.interp(parts, start[0], each) for each in start[1].T], axis=-1)
+
+    problem.guess(q=pose, duration=duration * durations)
     return problem
 
 
@@ -132,9 +137,8 @@ def solve_walk(
     """The optimum of `muscle_walk`, whose options these are, in at most 200 iterations for each search.
 
     Weak reserves leave no way from a guess of the motion alone: the first search has strong ones, the second
-    those that are asked for, both on a coarse mesh and at 1.25 m/s, as the first one ends in a crouch at some
-    other steps. From there the search goes on at the step that is asked for, coarse and then fine. What makes
-    equations and limits hold between nodes, four Gauss points and limits there, lets the first search fail.
+    those that are asked for, both on a coarse mesh and at 1.25 m/s. From there the search goes on at the step
+    that is asked for, coarse and then fine.
     """
     known, wanted = {"speed": SPEED}, {"speed": speed, "step_length": step_length}
     found = None
