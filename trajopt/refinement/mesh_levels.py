@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.phases import Asked, Phases
@@ -103,9 +103,17 @@ def through_meshes(
 
 def coarse_first(problem: Asked, solver: Solver) -> bool:
     """True if coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
-    if isinstance(problem, Phases) or is_guessed(problem) or without_checkpoints(solver) is not solver:
-        return False
-    return problem.trajectory.has_free_duration and is_fine(problem)
+    return (
+        may_be_solved_again(problem, solver)
+        and not is_guessed(problem)
+        and problem.trajectory.has_free_duration
+        and is_fine(problem)
+    )
+
+
+def may_be_solved_again(asked: Asked, solver: Solver) -> TypeGuard[Problem]:
+    """True of a single problem whose solver writes no checkpoints: defaults add solves to such ones alone."""
+    return not isinstance(asked, Phases) and without_checkpoints(solver) is solver
 
 
 def is_fine(problem: Problem) -> bool:

@@ -28,10 +28,10 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.problem_parts import Refinement
 from trajopt.problem.systems.system import System
 from trajopt.refinement.limit_nodes import LimitNodes
-from trajopt.refinement.mesh_levels import is_guessed
+from trajopt.refinement.mesh_levels import is_guessed, may_be_solved_again
 from trajopt.refinement.refined import RefinedUntilVerified
 from trajopt.solution.journal import Journal
-from trajopt.solvers.run import create, without_checkpoints
+from trajopt.solvers.run import create
 from trajopt.solvers.solver import Solver, Status
 from trajopt.terms import term as terms
 from trajopt.transcription.initial_point import fixed_ends
@@ -115,7 +115,7 @@ def _rule_of(count: int, **others: Any) -> StartRule:
 
 def start_rule(problem: Asked, solver: Solver) -> StartRule:
     """The starts where the user gives none."""
-    if isinstance(problem, Phases) or without_checkpoints(solver) is not solver:
+    if not may_be_solved_again(problem, solver):
         return ONE
     if problem.starts > 1:
         return _rule_of(problem.starts, after_failure=False)
@@ -138,7 +138,7 @@ def worth_retrying(journal: Journal) -> bool:
     further = [entry for entry in journal.entries if entry.attempt.number]
     alone = bool(further) and not any(each.converged for each in further)
     missed = answer.status in MISSED or (answer.converged and alone)
-    if isinstance(asked, Phases) or not missed or without_checkpoints(journal.solver) is not journal.solver:
+    if not missed or not may_be_solved_again(asked, journal.solver):
         return False
     return not journal.stopped and asked.dynamics.n * answer.node_times.size <= RETRIED
 
