@@ -15,9 +15,10 @@ from problems.moves.controller.hand_over import hand_over
 from problems.moves.controller.points import HandOver
 from problems.moves.controller.segments import Segments
 from problems.moves.limit_excess import relative_excess, worst_line
-from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_limits import TOOL_SPEED, MotionLimits
 from problems.moves.motion_table import motion_table
 from problems.moves.timing.followed_curve import FollowedCurve
+from problems.moves.tool_speed import squared_tool_speeds
 from problems.moves.view.surroundings import MotionSegment, Surroundings
 from problems.moves.view.view import View, view
 from trajopt.base.arrays import Array
@@ -86,11 +87,16 @@ class Motion(ABC):
     def sampled_limits(self, t: Array) -> list[LimitLine]:
         """The largest excess at times (k,) of every kind of limit that there is."""
         curves = {"position": self.q, "speed": self.v, "acceleration": self.a}
-        curves |= {"jerk": self.jerk, "torque": self.tau}
-        return [
-            worst_line(name, self.joint_names, relative_excess(curves[name](t), *ends), t)
-            for name, ends in self.limits_at(t).by_name(self.position_limits).items()
-        ]
+        curves |= {"jerk": self.jerk, "torque": self.tau, TOOL_SPEED: self.tool_speeds}
+        found = []
+        for name, ends in self.limits_at(t).by_name(self.position_limits).items():
+            columns = self.limits.columns(name, self.joint_names)
+            found.append(worst_line(name, columns, relative_excess(curves[name](t), *ends), t))
+        return found
+
+    def tool_speeds(self, t: ArrayLike) -> Array:
+        """Speeds of the frames that have a limit, (..., frames) m/s."""
+        return np.sqrt(squared_tool_speeds(self.model, self.limits.frames, self.q(t), self.v(t)))
 
     @property
     def position_limits(self) -> tuple[Array, Array]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
 ORDERS = "position", "speed", "acceleration", "jerk"  # names of q and its rates in certificates
+TOOL_SPEED = "tool speed"  # of frames, likewise
+OF_FRAME = "tool_speed of "  # names of speeds that are given, in errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,8 @@ def over_segments(values: Sequence[ArrayLike], shares: ArrayLike | None = None) 
 class MotionLimits:
     """|v| <= velocity, |a| <= acceleration, torque_lower <= tau <= torque_upper, |jerk| <= jerk, (n,).
 
-    Infinity: no limit. Where limits change along the way these are the widest, and
+    Infinity: no limit. The origins of `frames` have speeds of `tool_speed`, (frames,) m/s, at most. Where
+    limits change along the way these are the widest, and
 
     borders : (k + 1,) places where they change and both ends, in s of a path, in a task numbers of goals
     segments : (k,) those between; empty where they are the same everywhere
@@ -87,6 +90,8 @@ class MotionLimits:
     jerk: Array = field(default_factory=lambda: np.array(np.inf))
     borders: Array = field(default_factory=lambda: np.zeros(0))
     segments: tuple[MotionLimits, ...] = ()
+    frames: tuple[str, ...] = ()
+    tool_speed: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def has_torque(self) -> bool:
@@ -101,8 +106,9 @@ class MotionLimits:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """Velocity, acceleration, lower and upper torque, jerk."""
-        return self.velocity, self.acceleration, self.torque_lower, self.torque_upper, self.jerk
+        """Velocity, acceleration, lower and upper torque, jerk, speeds of frames."""
+        torques = self.torque_lower, self.torque_upper
+        return self.velocity, self.acceleration, *torques, self.jerk, self.tool_speed
 
     def by_name(self, position: tuple[Array, Array]) -> dict[str, tuple[Array, Array]]:
         """Lower and upper limits of what is limited: of position, given here, speed, acceleration, ..."""
@@ -112,8 +118,13 @@ class MotionLimits:
             "acceleration": (-self.acceleration, self.acceleration),
             "jerk": (-self.jerk, self.jerk),
             "torque": (self.torque_lower, self.torque_upper),
+            TOOL_SPEED: (-self.tool_speed, self.tool_speed),
         }
         return {name: ends for name, ends in every.items() if np.any(np.isfinite(ends))}
+
+    def columns(self, name: str, joints: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of what a kind of limit is of: frames, or joints."""
+        return self.frames if name == TOOL_SPEED else joints
 
     def of(self, number: int) -> MotionLimits:
         """The limits of a segment by its number; those that are the same everywhere, for any."""
@@ -135,18 +146,17 @@ class MotionLimits:
         at = np.searchsorted(self.borders[1:-1], places, side="right")
         return self.with_arrays(np.stack(arrays)[at] for arrays in every)
 
-    @staticmethod
-    def with_arrays(arrays: Iterable[Array]) -> MotionLimits:
-        """Limits of `arrays`."""
-        velocity, acceleration, torque_lower, torque_upper, jerk = arrays
-        return MotionLimits(velocity, acceleration, torque_lower, torque_upper, jerk)
+    def with_arrays(self, arrays: Iterable[Array]) -> MotionLimits:
+        """Limits of `arrays`, the same everywhere."""
+        v, a, torque_lower, torque_upper, jerk, tool_speed = arrays
+        return MotionLimits(v, a, torque_lower, torque_upper, jerk, frames=self.frames, tool_speed=tool_speed)
 
 
 def widest(limits: Sequence[MotionLimits]) -> MotionLimits:
     """The limits of which all of these are a part."""
-    velocity, acceleration, lower, upper, jerk = zip(*(each.arrays for each in limits), strict=True)
-    v, a, tau, j = (np.max(arrays, axis=0) for arrays in (velocity, acceleration, upper, jerk))
-    return MotionLimits(v, a, np.min(lower, axis=0), tau, j)
+    v, a, lower, *others = zip(*(each.arrays for each in limits), strict=True)
+    widest_of = [np.max(arrays, axis=0) for arrays in (v, a, *others)]
+    return limits[0].with_arrays([*widest_of[:2], np.min(lower, axis=0), *widest_of[2:]])
 
 
 def limits_of(
@@ -156,17 +166,26 @@ def limits_of(
     torque: Any,
     jerk: Any = None,
     places: Array | None = None,
+    tool_speed: Mapping[str, float | OverSegments] | None = None,
 ) -> MotionLimits:
     """The limits given, and those of the model for None; see `retime`, also for errors.
 
     places : (k,) increasing, of waypoints, where limits may be given over segments
+    tool_speed : frame -> m/s
     """
+    if not isinstance(tool_speed, Mapping | None):
+        raise OptionError(
+            f"tool_speed is {short_repr(tool_speed)}: give speeds by frame, {{'tool0': 0.25}}, m/s"
+        )
     given: dict[str, Any] = {
         "velocity": velocity,
         "acceleration": acceleration,
         "torque": torque,
         "jerk": jerk,
     }
+    for frame in tool_speed or {}:
+        model.frame(frame)  # finding it is its check
+    given |= {f"{OF_FRAME}{frame}": speed for frame, speed in (tool_speed or {}).items()}
     varied = {name: each for name, each in given.items() if isinstance(each, OverSegments)}
     if not varied:
         return _constant_limits(model, given, {})
@@ -208,10 +227,13 @@ def _constant_limits(
     else:
         upper = positive_of_joints(torque, called["torque"], model)
         lower = -upper
-    found = MotionLimits(v, a, lower, upper, j)
+    of_frames = {name: each for name, each in given.items() if name.startswith(OF_FRAME)}
+    speeds = [_positive(each, called[name]) for name, each in of_frames.items()]
+    frames = tuple(name.removeprefix(OF_FRAME) for name in of_frames)
+    found = MotionLimits(v, a, lower, upper, j, frames=frames, tool_speed=np.array(speeds))
     if found.has_torque:
         model.check_mass("a limit of torque")
-    if not (found.has_torque or np.any(np.isfinite([v, a, j]))):
+    if not (found.has_torque or np.any(np.isfinite([v, a, j])) or np.any(np.isfinite(speeds))):
         raise UnboundedError(
             f"no joint has a limit of speed, acceleration or torque{next(iter(where.values()), '')}, so that "
             "the motion takes no time: give velocity=, acceleration= or torque="
@@ -231,6 +253,14 @@ def positive_of_joints(given: Any, what: str, model: KinematicTree) -> Array:
             f"{what} of joint {model.joint_names[joint]!r} is {found[joint]}: give a number above zero"
         )
     return found
+
+
+def _positive(given: ArrayLike, what: str) -> float:
+    """A number above zero, or infinity."""
+    found = numbers(given, what)
+    if found.shape != () or not found > 0.0:
+        raise OptionError(f"{what} is {short_repr(given)}: give a number above zero, m/s")
+    return float(found)
 
 
 def _pairs(given: Any, what: str, model: KinematicTree) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from problems.moves.certificate import TOLERANCE, MotionCertificate
 from problems.moves.limit_excess import limit_size, relative_excess, with_peaks, worst_line
-from problems.moves.motion_limits import MotionLimits, limits_of
+from problems.moves.motion_limits import TOOL_SPEED, MotionLimits, OverSegments, limits_of
 from problems.moves.path_quantities import (
     SegmentQuantity,
     acceleration_on,
@@ -33,6 +33,7 @@ from problems.moves.timing.jerk_retiming import jerk_limited
 from problems.moves.timing.smooth_motion import SmoothMotion
 from problems.moves.timing.tube import tube_of
 from problems.moves.timing.tube_search import faster_path
+from problems.moves.tool_speed import squared_speeds_on
 from trajopt.base.arguments import check_count
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnboundedError
@@ -55,6 +56,7 @@ def retime(
     torque: Any = None,
     jerk: Any = None,
     *,
+    tool_speed: Mapping[str, float | OverSegments] | None = None,
     tube: Any = None,
     tool_tube: Any = None,
     start_velocity: ArrayLike | None = None,
@@ -75,6 +77,7 @@ def retime(
     jerk : a number or (n,), rad/s^3 or m/s^3; None: not limited. With it waypoints are joined by a spline of
         degree five, a path has a continuous third derivative, and the torques hold for all times, too: see
         `jerk_retiming`
+    tool_speed : frame -> m/s, of the frame's origin, a number or `over_segments`. Not in a tube
     tube : a number or (n,), rad or m: how far each joint may leave the path between its ends; the motion is
         then that on a faster path, a local optimum (`timing/tube_search`), within it for all times. Obstacles
         are not looked at
@@ -116,7 +119,9 @@ def retime(
             "tube, or use moves.Task with start(q=..., v=..., a=...)"
         )
     path = path_of(model, waypoints, jerk is not None, ends)
-    limits = limits_of(model, velocity, acceleration, torque, jerk, path.waypoints)
+    limits = limits_of(model, velocity, acceleration, torque, jerk, path.waypoints, tool_speed)
+    if limits.frames and (tube is not None or tool_tube is not None):
+        raise OptionError("tool_speed is for a path that is kept: leave it or the tube out")
     path = path.divided(limits.borders)
     if tube is None and tool_tube is None:
         return _on(model, path, limits, intervals, jerk is not None, ends)
@@ -192,19 +197,32 @@ class Retiming:
         coefficients of the squared speed exceed their limit there. Neighbours differ by a factor of
         `STEEPEST` at most: without a peak where every limited joint turns back little is divided.
         """
-        slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
+        rates = np.full(len(self.grid), self.highest_rate)
+        if self.limits.frames:
+            of_segments = self.tool_limits / np.maximum(np.sqrt(self.tool_rates), NOT_ZERO)
+            rates = np.minimum(rates, at_ends_of(of_segments.min(axis=1)))
         if "speed" not in self.proved:
-            return np.full(len(slope), self.highest_rate**2)
+            return rates**2
+        slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
         speed = self.proved["speed"]
-        limit = np.broadcast_to(np.sqrt(speed.upper[:, 0]), (len(slope) - 1, self.model.n))
-        limit = np.minimum(np.concatenate([limit[:1], limit]), np.concatenate([limit, limit[-1:]]))
-        bounds = np.minimum((limit / slope).min(axis=1), self.highest_rate) ** 2
+        limit = at_ends_of(np.broadcast_to(np.sqrt(speed.upper[:, 0]), (len(slope) - 1, self.model.n)))
+        bounds = np.minimum((limit / slope).min(axis=1), rates) ** 2
         place = np.log(STEEPEST) * np.arange(len(bounds))
         rising = np.minimum.accumulate(np.log(bounds) - place) + place
         falling = np.minimum.accumulate((np.log(bounds) + place)[::-1])[::-1] - place
         bounds = np.exp(np.minimum(rising, falling))
         beyond = 1.0 + np.maximum(speed.relative_excess(bounds), 0.0).max(axis=1)
         return bounds / np.maximum(np.append(beyond, 1.0), np.append(1.0, beyond))
+
+    @cached_property
+    def tool_rates(self) -> Array:
+        """Upper bounds of |J p'|^2 on the segments, (segments, frames)."""
+        return squared_speeds_on(self.model, self.limits.frames, self.path, self.grid)
+
+    @property
+    def tool_limits(self) -> Array:
+        """Limits of the frames' speeds on the segments, (segments or 1, frames)."""
+        return np.atleast_2d(self.limits.at(0.5 * (self.grid[1:] + self.grid[:-1])).tool_speed)
 
     @cached_property
     def end_speeds(self) -> tuple[float, float]:
@@ -316,6 +334,10 @@ class Retiming:
             excess = quantity.relative_excess(motion.speeds)
             excess = np.sqrt(np.maximum(1.0 + excess, 0.0)) - 1.0 if name == "speed" else excess
             lines.append(worst_line(name, names, excess, start, proved=True))
+        if np.any(np.isfinite(self.limits.tool_speed)):
+            fastest = np.maximum(motion.speeds[1:], motion.speeds[:-1])[:, None]  # linear on a segment
+            excess = np.sqrt(self.tool_rates * fastest) / self.tool_limits - 1.0
+            lines.append(worst_line(TOOL_SPEED, self.limits.frames, excess, start, proved=True))
         if np.any(np.isfinite([own.q_lower, own.q_upper])):
             position = self.path.bernstein(self.grid, 0)
             excess = relative_excess(position, own.q_lower, own.q_upper).max(axis=1)
@@ -325,3 +347,8 @@ class Retiming:
             line = worst_line("torque", names, excess, start)
             lines.append(replace(line, samples=SAMPLES * len(start)))
         return MotionCertificate(tuple(lines))
+
+
+def at_ends_of(segments: Array) -> Array:
+    """The smaller of both neighbours at every end of segments (k, ...), (k + 1, ...)."""
+    return np.minimum(np.concatenate([segments[:1], segments]), np.concatenate([segments, segments[-1:]]))

@@ -11,6 +11,7 @@ from problems.moves.certificate import TOLERANCE, MotionCertificate
 from problems.moves.controller.points import PARTS, HandOver
 from problems.moves.controller.segments import Segments
 from problems.moves.controller.source import MotionSource, source_of
+from problems.moves.motion_limits import TOOL_SPEED
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
@@ -27,6 +28,7 @@ NANOSECONDS = 9  # decimals of a time in seconds that a message holds
 MOST_ROUNDS = 30  # of slowing down
 POWERS = {
     "speed": 1.0,
+    TOOL_SPEED: 1.0,
     "acceleration": 0.5,
     "jerk": 1.0 / 3.0,
     "torque": 1.0,
@@ -57,9 +59,9 @@ def hand_over(
 
     What the interpolant still exceeds is removed by a longer duration, so that all limits hold within
     1e-6 of them; `converged` is False where that does not help, at a limit of position for instance. Limits
-    of position, speed, acceleration and, of quintic segments, jerk are proved for all times; torques are
-    sampled at nine times of every segment, with the peaks of parabolas. Raises OptionError for what is no
-    motion or no such value.
+    of position, speed, acceleration and, of quintic segments, jerk are proved for all times; torques and
+    speeds of frames are sampled at nine times of every segment, with the peaks of parabolas. Raises
+    OptionError for what is no motion or no such value.
     """
     if segments not in ("cubic", "quintic"):
         raise OptionError(f'segments = {short_repr(segments)}: give "cubic" or "quintic"')

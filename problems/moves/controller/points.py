@@ -8,16 +8,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from problems.moves.certificate import LimitLine, MotionCertificate
 from problems.moves.controller import files
 from problems.moves.controller.segments import Segments, interpolant
 from problems.moves.controller.source import Bounds, MotionSource
 from problems.moves.limit_excess import relative_excess, with_peaks, worst_line
-from problems.moves.motion_limits import ORDERS
+from problems.moves.motion_limits import ORDERS, TOOL_SPEED
 from problems.moves.motion_table import motion_table
 from problems.moves.spline_path import SplinePath
 from problems.moves.timing.followed_curve import FollowedCurve
+from problems.moves.tool_speed import squared_tool_speeds
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
@@ -72,11 +74,13 @@ class HandOver(FollowedCurve):
 
     @cached_property
     def certificate(self) -> MotionCertificate:
-        """Position, speed, acceleration and the jerk of quintics, proved; torque, sampled."""
+        """Position, speed, acceleration and the jerk of quintics, proved; others, sampled."""
         lines: list[LimitLine] = []
         for name, excess in self.excess.items():
-            start = self.times[:-1] if name == "torque" else self.grid[:-1]
-            line = worst_line(name, self.joint_names, excess, start, proved=name != "torque")
+            proved = name in ORDERS
+            start = self.grid[:-1] if proved else self.times[:-1]
+            columns = self.source.frames if name == TOOL_SPEED else self.joint_names
+            line = worst_line(name, columns, excess, start, proved)
             lines.append(replace(line, samples=(PARTS + 1) * len(start)))
         return MotionCertificate(tuple(lines))
 
@@ -88,19 +92,27 @@ class HandOver(FollowedCurve):
 
     @cached_property
     def excess(self) -> dict[str, Array]:
-        """Excess of limited quantities on every part of the grid, (parts, n); of torques on every segment."""
+        """Excess of limited quantities on every part of the grid, (parts, n).
+
+        Of torques and of frames' speeds it is that of samples on every segment.
+        """
         bounds = self._bounds_on(self.grid)
         found = {
             name: relative_excess(self.curve.bernstein(self.grid, order), *bounds[name]).max(axis=1)
             for order, name in enumerate(ORDERS)
             if name in bounds and not (name == "jerk" and self.segments == "cubic")
         }
-        if "torque" in bounds:
-            part = np.linspace(0.0, 1.0 - AGREEMENT, PARTS + 1)  # before a point, as a cubic's a jumps there
-            tau = self.tau(self.times[:-1, None] + np.diff(self.times)[:, None] * part)
-            ends = self._bounds_on(self.times)["torque"]
-            found["torque"] = with_peaks(np.maximum(relative_excess(tau, *ends), -1.0))
+        part = np.linspace(0.0, 1.0 - AGREEMENT, PARTS + 1)  # before a point, as a cubic's a jumps there
+        t = self.times[:-1, None] + np.diff(self.times)[:, None] * part
+        for name, curve in (("torque", self.tau), (TOOL_SPEED, self.tool_speeds)):
+            if name in bounds:
+                ends = self._bounds_on(self.times)[name]
+                found[name] = with_peaks(np.maximum(relative_excess(curve(t), *ends), -1.0))
         return found
+
+    def tool_speeds(self, t: ArrayLike) -> Array:
+        """Speeds of the frames that have a limit, (..., frames) m/s."""
+        return np.sqrt(squared_tool_speeds(self.source.model, self.source.frames, self.q(t), self.v(t)))
 
     def _bounds_on(self, grid: Array) -> Bounds:
         """The narrowest limits met on each part of a grid, (parts or 1, 1, n)."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import numpy as np
 
 from problems.moves.limit_excess import relative_excess
-from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_limits import TOOL_SPEED, MotionLimits
 from problems.moves.path_quantities import motor_torques
+from problems.moves.tool_speed import squared_tool_speeds
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
@@ -59,6 +60,7 @@ class MotionSource:
         (..., n), of what is limited
     borders : (k,) s, first 0 and last the duration, between which `bounds_at` is constant
     torque : (t, q, v, a) -> those of the motors with what is carried at times t, (k, n)
+    frames : whose speeds are limited, too, "tool speed"
     """
 
     model: KinematicTree
@@ -69,6 +71,7 @@ class MotionSource:
     bounds_at: Callable[[Array], Bounds]
     borders: Array
     torque: Callable[[Array, Array, Array, Array], Array]
+    frames: tuple[str, ...] = ()
 
     @property
     def duration(self) -> float:
@@ -90,6 +93,8 @@ class MotionSource:
         q, v, a = self.q(t), self.v(t), self.a(t)
         values = {"position": q, "speed": v, "acceleration": a}
         bounds = self.bounds_at(t)
+        if TOOL_SPEED in bounds:
+            values[TOOL_SPEED] = np.sqrt(squared_tool_speeds(self.model, self.frames, q, v))
         if "torque" in bounds:
             values["torque"] = self.torque(t, q, v, a)
         return {
@@ -156,6 +161,7 @@ def source_of(motion: Any) -> MotionSource:
         lambda t: limits_at(t).by_name((own.q_lower, own.q_upper)),
         times if motion.limits.segments else times[[0, -1]],
         getattr(motion, "torque_of", lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a)),
+        motion.limits.frames,
     )
 
 

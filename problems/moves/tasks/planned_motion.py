@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import dynamics
 from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate, largest
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import SplineMotion
-from problems.moves.motion_limits import ORDERS, MotionLimits
+from problems.moves.motion_limits import ORDERS, TOOL_SPEED, MotionLimits
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_limits import clearance_line, joined, proved_lines, sampled_clearance
 from problems.moves.tasks.reaching import target_errors
@@ -76,7 +77,7 @@ class PlannedMotion(SplineMotion):
 
     @property
     def limits(self) -> MotionLimits:  # type: ignore[override]
-        return self.task.limits
+        return self.task.all_limits
 
     @property
     def converged(self) -> bool:
@@ -137,13 +138,13 @@ class PlannedMotion(SplineMotion):
                 lines.setdefault(line.name, []).append(replace(line, time=start + line.time))
         return list(map(largest, lines.values()))
 
-    def limits_at(self, t: Any) -> MotionLimits:
+    def limits_at(self, t: ArrayLike) -> MotionLimits:
         return self.limits.at(np.interp(t, self.times, np.arange(len(self.times))))
 
     def verify(self) -> MotionCertificate:
         """All of it again, at other and more times, from the curves alone."""
         t, _ = self.times_of_intervals(SAMPLES + 3)
-        lines = [line for line in self.sampled_limits(t) if line.name != "torque"]
+        lines = [line for line in self.sampled_limits(t) if line.name not in ("torque", TOOL_SPEED)]
         clear = [self._clearance_line(sampled_clearance, *each) for each in self._clearances]
         return MotionCertificate((*lines, *self._sampled(SAMPLES + 3), *clear))
 
@@ -208,11 +209,9 @@ class PlannedMotion(SplineMotion):
                 poses = dynamics.forward_kinematics(self.model, self.q(here), [rule.frame])
                 excess = rule.excess(poses.position[:, 0], poses.rotation[:, 0])[:, None]
                 found.append(worst_line(f"{rule.name} to {step.goal.name}", (rule.frame,), excess, here))
-        speeds = np.array(self.task.tool_speed)
-        for frame in self.task.frames if np.any(np.isfinite(speeds)) else ():
-            rate = dynamics.frame_velocity(self.model, self.q(t), self.v(t), frame)[:, 3:]
-            excess = (np.linalg.norm(rate, axis=1) / speeds[arc] - 1.0)[:, None]
-            found.append(worst_line("tool speed", (frame,), excess, t))
+        if self.limits.frames:
+            excess = self.tool_speeds(t) / np.array(self.task.tool_speed)[arc, None] - 1.0
+            found.append(worst_line(TOOL_SPEED, self.limits.frames, excess, t))
         return found
 
     @cached_property
@@ -255,7 +254,7 @@ class PlannedMotion(SplineMotion):
         if any(goal.in_motion for goal in self.task.goals):
             return self
         motion, growth = self, 0.0
-        timed = {*ORDERS[1:], "torque", "tool speed"}
+        timed = {*ORDERS[1:], "torque", TOOL_SPEED}
         for _ in range(ROUNDS):
             excess = np.max([0.0, *(line.excess for line in motion.certificate.lines if line.name in timed)])
             if excess <= TOLERANCE:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
 
 import dynamics
-from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_limits import MotionLimits, widest
 from problems.moves.obstacles import clearances_of
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.robot import Payload, Robot, carrying
@@ -73,6 +76,20 @@ class StatedTask:
     def frames(self) -> tuple[str, ...]:
         """Frames that goals are given for."""
         return tuple(dict.fromkeys(target.frame for goal in self.goals for target in goal.targets))
+
+    @cached_property
+    def all_limits(self) -> MotionLimits:
+        """The limits with those of its frames' speeds."""
+        frames = self.frames
+        if not frames or not np.any(np.isfinite(self.tool_speed)):
+            return self.limits
+        ways = tuple(
+            replace(self.limits.of(number), frames=frames, tool_speed=np.full(len(frames), speed))
+            for number, speed in enumerate(self.tool_speed)
+        )
+        if len(set(self.tool_speed)) == 1 and not self.limits.segments:
+            return ways[0]
+        return replace(widest(ways), borders=np.arange(len(ways) + 1.0), segments=ways)
 
     def at(self, times: Array) -> StatedTask:
         """The same with goals that stand still where they are when they are reached, (steps,) s."""

@@ -1,6 +1,7 @@
 """The limits of a motion on a path over w, as rows of `SpeedBounds` in x = w'^2.
 
 v^2 = P'^2 x            a = P'' x + P' x' / 2
+|J v|^2 = |J P'|^2 x of frames
 tau = A x' / 2 + B x + C            jerk = sqrt(x) (P''' x + 3 P'' x' / 2 + P' x'' / 2)
 """
 
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from problems.moves.limit_excess import limit_size
-from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_limits import TOOL_SPEED, MotionLimits
 from problems.moves.path_quantities import spring_torques, viscous_friction
 from problems.moves.timing.smooth_motion import SHARP, friction_free
 from problems.moves.timing.smooth_path import SmoothPath
 from problems.moves.timing.speed_search import SpeedBounds
+from problems.moves.tool_speed import squared_tool_speeds
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 
@@ -42,13 +44,15 @@ class LimitRows:
         p = self.along.derivatives(knots[:-1] + PARTS[:, None] * np.diff(knots))
         limits = self._limits_on(knots)
         room = self.room(np.arange(len(knots) - 1) + PARTS[:, None], len(knots) - 1)[..., None]
-        zero, inside = np.zeros_like(p[0]), {name: 1.0 - margins.get(name, 0.0) - room for name in KINDS}
+        zero, kinds = np.zeros_like(p[0]), (*KINDS, TOOL_SPEED)
+        inside = {name: 1.0 - margins.get(name, 0.0) - room for name in kinds}
         v = inside["speed"] ** 2 * limits.velocity**2
         a, jerk = inside["acceleration"] * limits.acceleration, inside["jerk"] * limits.jerk
         every = [
             *_sides([p[1] ** 2, zero, zero], -np.inf, v, zero),
             *_sides([p[2], 0.5 * p[1], zero], -a, a, zero),
             *self._torques(p, zero, 1.0 - inside["torque"], friction_free(self.model, limits)),
+            *self._tool_speeds(p, inside[TOOL_SPEED], limits),
         ]
         jerks = _sides([p[3], 1.5 * p[2], 0.5 * p[1]], -jerk, jerk, zero)
         factors, bounds, friction = map(_joined, zip(*every, *jerks, strict=True))
@@ -58,6 +62,14 @@ class LimitRows:
             if held:  # all but the jerk is given there
                 bounds[end, end, ~is_jerk] = np.inf
         return SpeedBounds(PARTS, factors, bounds, friction, is_jerk)
+
+    def _tool_speeds(self, p: Sequence[Array], inside: Array, limits: MotionLimits) -> list[Rows]:
+        """|J p'|^2 x of frames; margins and room are those of squares."""
+        if not limits.frames:
+            return []
+        squared = squared_tool_speeds(self.model, limits.frames, p[0], p[1])
+        zero = np.zeros_like(squared)
+        return _sides([squared, zero, zero], -np.inf, inside * limits.tool_speed**2, zero)
 
     def room(self, place: Array, count: int) -> Array:
         """Relative room that limits leave at places, in spans from the start: none at ends in motion."""

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from problems.moves.motion_limits import TOOL_SPEED
 from problems.moves.timing.smooth_path import SmoothPath, chained
 from problems.moves.timing.smooth_speed import SmoothSpeed
+from problems.moves.tool_speed import squared_speed_models
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.graph.protocols import AnyArithmeticBlock
@@ -28,11 +30,15 @@ TORQUE = "motor_torque"
 
 @dataclass(frozen=True, eq=False)
 class PathModels:
-    """Models of positions, speeds, accelerations, jerks and torques of a robot on a path."""
+    """Models of positions, speeds, accelerations, jerks and torques of a robot on a path.
+
+    frames : whose squared speeds have models, too
+    """
 
     model: RigidBodyModel
     along: SmoothPath
     speed: SmoothSpeed
+    frames: tuple[str, ...] = ()
 
     @cached_property
     def block(self) -> Any:
@@ -83,6 +89,9 @@ class PathModels:
         found["acceleration"] = [p[2] * x + p[1] * half for p in joints]
         if "jerk" in kinds:
             found["jerk"] = [root * (p[3] * x + p[2] * (3.0 * half) + p[1] * (0.5 * bend)) for p in joints]
+        if TOOL_SPEED in kinds:
+            q, v = found["position"], found["speed"]
+            found[TOOL_SPEED] = squared_speed_models(self.model, self.frames, q, v)
         if "torque" in kinds:
             leaf = {"q": found["position"], "v": found["speed"], "a": found["acceleration"]}
             found["torque"] = self.block.value_over(leaf, TaylorModel.constant)[TORQUE]

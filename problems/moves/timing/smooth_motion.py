@@ -14,7 +14,7 @@ import numpy as np
 
 from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate, largest
 from problems.moves.limit_excess import limit_size, relative_excess, with_peaks, worst_line
-from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_limits import TOOL_SPEED, MotionLimits
 from problems.moves.path_quantities import coulomb_friction, motor_torques
 from problems.moves.spline_path import SplinePath
 from problems.moves.timing.end_states import EndStates
@@ -83,8 +83,13 @@ class SmoothMotion(PathMotion):
         return s[1] * rates[2] + 3.0 * s[2] * rates[0] * rates[1] + s[3] * rates[0] ** 3
 
     def bounds(self, limits: MotionLimits) -> dict[str, tuple[Array, Array]]:
-        """Lower and upper limits of every kind that has one, those of torque without Coulomb friction."""
+        """Lower and upper limits of every kind that has one.
+
+        Those of torque are without Coulomb friction, those of frames' speeds of their squares.
+        """
         found = limits.by_name(self.position_limits)
+        if TOOL_SPEED in found:
+            found[TOOL_SPEED] = -(limits.tool_speed**2), limits.tool_speed**2
         return found | ({"torque": friction_free(self.model, limits)} if "torque" in found else {})
 
     def slower(self, factor: float) -> SmoothMotion:
@@ -124,13 +129,14 @@ class SmoothMotion(PathMotion):
     @property
     def _curves(self) -> Mapping[str, Callable[[Array], Array]]:
         """All limited quantities but positions."""
-        return {"speed": self.v, "acceleration": self.a, "jerk": self.jerk, "torque": self.tau_without_dry}
+        curves = {"speed": self.v, "acceleration": self.a, "jerk": self.jerk, "torque": self.tau_without_dry}
+        return {**curves, TOOL_SPEED: lambda t: self.tool_speeds(t) ** 2}
 
     def excess_on_spans(self) -> dict[str, Array]:
         """The largest of it on every span, from samples and parabolas through them: kind -> (spans, n)."""
         found = self.excess_at(self.sample_times(SAMPLES), self.limits_on_spans(SAMPLES))
         return {
-            name: with_peaks(np.maximum(each, -1.0).reshape(-1, SAMPLES, self.model.n))
+            name: with_peaks(np.maximum(each, -1.0).reshape(-1, SAMPLES, each.shape[-1]))
             for name, each in found.items()
         }
 
@@ -144,7 +150,7 @@ class SmoothMotion(PathMotion):
         Speeds, accelerations and jerks fall with its first, second and third power, torques beyond those at
         rest with the second, but for viscous friction.
         """
-        powers = {"speed": 1.0, "acceleration": 2.0, "jerk": 3.0}
+        powers = {"speed": 1.0, TOOL_SPEED: 2.0, "acceleration": 2.0, "jerk": 3.0}
         found = [
             ((1.0 + float(excess[name].max())) / (1.0 - SHARP)) ** (1.0 / power)
             for name, power in powers.items()
@@ -168,7 +174,7 @@ class SmoothMotion(PathMotion):
 
     def certified(self) -> SmoothMotion:
         """The same motion with its certificate."""
-        models = PathModels(self.model, self.along, self.speed)
+        models = PathModels(self.model, self.along, self.speed, self.limits.frames)
         pieces = models.pieces
         lines: dict[str, list[LimitLine]] = {}
         for here, limits in self._segments():
@@ -195,21 +201,24 @@ class SmoothMotion(PathMotion):
     def _proved(self, name: str, suprema: list[Supremum], size: Array) -> LimitLine:
         excess = [each.value / size[each.component] for each in suprema]
         worst = int(np.argmax(excess))  # NaN where one has no bound
-        time, joint = float(self.speed.time_at(suprema[worst].time)), suprema[worst].component
-        return LimitLine(name, "proved", float(excess[worst]), self.joint_names[joint], time)
+        time, column = float(self.speed.time_at(suprema[worst].time)), suprema[worst].component
+        value = float(excess[worst])
+        value = np.sqrt(1.0 + value) - 1.0 if name == TOOL_SPEED else value  # of a square
+        columns = self.limits.columns(name, self.joint_names)
+        return LimitLine(name, "proved", float(value), columns[column], time)
 
     def _asked(self, name: str, lower: Array, upper: Array) -> list[Supremum]:
         """The suprema of a kind; those of joints without a limit are of no interest.
 
         Where the motion begins or ends at a limit, they are as sharp as a certificate.
         """
-        size, sharp = limit_size(lower, upper), np.full(self.model.n, 0.5 * SHARP)
+        size, sharp = limit_size(lower, upper), np.full(len(lower), 0.5 * SHARP)
         if self.ends is not None and np.any(self.ends.in_motion) and name in self._curves:
             value = self._curves[name](np.array([0.0, self.duration]))
             sharp[relative_excess(value, lower, upper).max(axis=0) > -SHARP] = AT_LIMIT
         return [
             Supremum(name, k, lower[k], upper[k], -np.inf, sharp[k] * size[k], np.inf, 0.0)
-            for k in range(self.model.n)
+            for k in range(len(lower))
             if np.any(np.isfinite([lower[k], upper[k]]))
         ]
 

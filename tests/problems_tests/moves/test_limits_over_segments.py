@@ -9,6 +9,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
 from tiers import every
 
+import dynamics
 from problems import moves
 from problems.moves import over_segments
 from problems.moves.certificate import largest
@@ -28,11 +29,13 @@ LINE = [[0.0], [1.0], [2.0]]
         (LINE, over_segments([1.0, 0.5])),
         ([[0.0], [2.0]], over_segments([1.0, 0.5], shares=[0.5])),
         (CubicSpline([0.0, 3.0, 6.0], LINE), over_segments([1.0, 0.5])),
+        (LINE, {"cart": over_segments([1.0, 0.5])}),
     ],
 )
 def test_a_line_with_two_limits_of_speed_takes_the_time_of_its_phases(waypoints, speeds):
     """Up to 1, on, down to 0.5 before the border, on, down to rest: 0.5 + 0.5625 + 0.25 + 1.875 + 0.25 s."""
-    motion = moves.retime(carriage(), waypoints, velocity=speeds, acceleration=2.0)
+    limit = {"tool_speed" if isinstance(speeds, dict) else "velocity": speeds}
+    motion = moves.retime(carriage(), waypoints, acceleration=2.0, **limit)
     assert motion.duration == pytest.approx(3.4375, rel=1e-5)
     assert motion.converged and motion.verify().holds
     assert {line.evidence for line in motion.certificate.lines} == {"proved"}
@@ -286,6 +289,52 @@ def test_a_task_refuses_limits_that_do_not_fit_its_goals():
         on_the_line(velocity=over_segments([1.0, 2.0], shares=[0.5]))
     with pytest.raises(errors.ShapeError, match="acceleration has 3 values over segments, and there are 2"):
         on_the_line(velocity=over_segments([1.0, 2.0]), acceleration=over_segments([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("jerk", [None, 50.0])
+def test_the_tool_of_an_arm_keeps_its_speeds_on_a_path_and_behind_a_controller(jerk):
+    robot = ur5()
+    tool, limits = robot.link_names[-1], (0.6, 0.2)
+    motion = moves.retime(
+        robot, random_waypoints(0, 3), acceleration=10.0, jerk=jerk, tool_speed={tool: over_segments(limits)}
+    )
+    assert motion.certificate["tool speed"].evidence == "proved" and motion.converged
+    assert -1e-3 < motion.verify()["tool speed"].excess <= 1e-6
+    handed = moves.hand_over(motion)
+    assert handed.converged and handed.time_scale < 1.02
+    for curves in (motion, handed):
+        t = np.linspace(0.0, curves.duration, 4001)
+        rates = dynamics.frame_velocity(robot, curves.q(t), curves.v(t), tool)[:, 3:]
+        border = motion.path.waypoints[1]
+        past = motion.s(t * (motion.duration / curves.duration)) > border + 0.01 * motion.path.length
+        for here, limit in ((slice(None), limits[0]), (past, limits[1])):
+            fastest = np.linalg.norm(rates[here], axis=1).max()
+            assert (0.97 if curves is handed else 0.999) * limit < fastest <= (1.0 + 1e-6) * limit
+    half = replace(motion.limits, tool_speed=0.5 * motion.limits.tool_speed, segments=())
+    assert replace(motion, limits=half).verify()["tool speed"].excess == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_tool_that_stands_still_limits_nothing():
+    robot, turn = ur5(), np.zeros((2, 6))
+    turn[1, 5] = 1.0
+    for frame in (robot.link_names[-1], robot.link_names[0]):
+        motion = moves.retime(robot, turn, velocity=1.0, acceleration=2.0, tool_speed={frame: 1e-3})
+        assert motion.duration == pytest.approx(1.5, rel=1e-4) and motion.converged
+
+
+def test_speeds_of_tools_on_a_path_are_checked():
+    for wrong, message in (
+        (0.5, "tool_speed is 0.5: give speeds by frame"),
+        ({"cart": -1.0}, "tool_speed of cart is -1.0: give a number above zero"),
+        ({"cart": [1.0]}, "tool_speed of cart is"),
+    ):
+        with pytest.raises(errors.OptionError, match=message):
+            moves.retime(carriage(), LINE, acceleration=2.0, tool_speed=wrong)
+    with pytest.raises(dynamics.UnknownNameError, match="wagon"):
+        moves.retime(carriage(), LINE, acceleration=2.0, tool_speed={"wagon": 1.0})
+    with pytest.raises(errors.OptionError, match="leave it or the tube out"):
+        moves.retime(carriage(), LINE, acceleration=2.0, tool_speed={"cart": 1.0}, tube=0.1)
 
 
 def with_tool(tool_speed):

@@ -1,0 +1,40 @@
+"""Squared speeds of the origins of frames: at given states, as Taylor models, and bounds on a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import dynamics
+from problems.moves.spline_path import SplinePath
+from trajopt.base.arrays import Array
+from trajopt.taylor_models.suprema import LeafPieces, Model
+from trajopt.taylor_models.taylor_model import FOUR_EPS, TaylorModel, as_model
+
+if TYPE_CHECKING:
+    from dynamics.model.kinematic_tree import KinematicTree
+    from dynamics.rigid_body_model import RigidBodyModel
+
+
+def squared_tool_speeds(model: KinematicTree, frames: Sequence[str], q: Array, v: Array) -> Array:
+    """|J v|^2, (..., frames) m^2/s^2, of q and v (..., n)."""
+    rates = [dynamics.frame_velocity(model, q, v, frame)[..., 3:] for frame in frames]
+    return np.stack([np.sum(rate**2, axis=-1) for rate in rates], axis=-1)
+
+
+def squared_speed_models(model: RigidBodyModel, frames: Sequence[str], q: Model, v: Model) -> Model:
+    """The same of models of q and v."""
+    block = model.block([f"velocity:{frame}" for frame in frames])
+    found = block.value_over({"q": q, "v": v}, TaylorModel.constant)
+    return [sum(rate * rate for rate in found[f"velocity:{frame}"][3:]) for frame in frames]
+
+
+def squared_speeds_on(model: RigidBodyModel, frames: Sequence[str], path: SplinePath, grid: Array) -> Array:
+    """Upper bounds of |J p'|^2 on the segments of a grid with the path's breakpoints, (segments, frames)."""
+    curves = {name: path.bernstein(grid, order) for order, name in enumerate(("q", "v"))}
+    errors = {name: FOUR_EPS * np.abs(curve).max(axis=1) for name, curve in curves.items()}
+    leaves = LeafPieces(grid[:-1], grid[1:], curves, errors, {}).models()
+    models = squared_speed_models(model, frames, leaves["q"], leaves["v"])
+    return np.stack([np.broadcast_to(as_model(each).range[1], len(grid) - 1) for each in models], axis=-1)
