@@ -15,21 +15,22 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError
 from trajopt.embedded.node_terms import NodeTerms
 from trajopt.parametric.inputs import Input
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import Step
 from trajopt.problem.problem import Problem
 from trajopt.solvers.interior.bands import bands_of
-from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.solver import SUM_ROUNDING, WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.transcription.bounds import Bounds, variable_bounds
 from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure, program_at, values_of
 
-PROBE = 2.0**-8  # of an input, by which its influence is differenced: what is affine has it exactly
+PROBE = 2.0**-8  # of an input, or of 1: what is affine has exact differences over it, but for rounding
+NEARER = 1.0, 2.0**-10, 2.0**-20  # of that, where limits are as near to each other
 AFFINE = 1e-9  # of values, by which what is affine in the inputs may differ at another place
 
 
@@ -208,24 +209,37 @@ def _affine(numbers: Callable[[Array], Array], p: Array, inputs: Sequence[Input]
     columns = []
     names = [each.keyword for each in inputs for _ in each.labels]
     for i, name in enumerate(names):
-        unit = PROBE * (np.arange(p.size) == i)
-        low, high = numbers(p - unit), numbers(p + unit)
+        probe, low, high = _around(numbers, p, i)
         if not (np.array_equal(np.isfinite(low), finite) and np.array_equal(np.isfinite(high), finite)):
             raise OptionError(f"'{name}' decides which limits there are: it can be no input of steps as C")
         column, middle = np.zeros(here.size), np.zeros(here.size)
-        column[finite] = (high[finite] - low[finite]) / (2.0 * PROBE)
+        column[finite] = (high[finite] - low[finite]) / (2.0 * probe)
         middle[finite] = 0.5 * (high[finite] + low[finite]) - here[finite]
         if np.any(np.abs(middle[finite]) > AFFINE * np.maximum(1.0, np.abs(here[finite]))):
             raise OptionError(
                 f"'{name}' does not change the program linearly, as limits of which the tighter one counts: "
                 "it can be no input of steps as C"
             )
-        column[np.abs(column) < 1e-12] = 0.0
+        column[probe * np.abs(column) <= SUM_ROUNDING * np.abs(here)] = 0.0  # of what it does not change
         columns.append(column)
     matrix = sparse.csr_array(np.array(columns).T if columns else np.zeros((here.size, 0)))
     constant = here.copy()
     constant[finite] -= (matrix @ p)[finite]
     return Affine(constant, matrix)
+
+
+def _around(numbers: Callable[[Array], Array], p: Array, i: int) -> tuple[float, Array, Array]:
+    """The distance to both sides of entry i, less where limits would cross each other, and numbers there."""
+    size = 2.0 ** np.ceil(np.log2(max(1.0, abs(p[i]))))
+    for nearer in NEARER:
+        probe = nearer * PROBE * size
+        unit = probe * (np.arange(p.size) == i)
+        try:
+            return probe, numbers(p - unit), numbers(p + unit)
+        except InfeasibleBoundsError:
+            if nearer == NEARER[-1]:
+                raise
+    raise AssertionError("there is a last one")
 
 
 def _jacobian_pattern(

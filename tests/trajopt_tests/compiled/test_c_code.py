@@ -65,22 +65,22 @@ def built(folder, name, states, controls):
     return Library(ctypes.CDLL(str(folder / "library.so")), name, states, controls)
 
 
-def pendulum():
+def pendulum(size=1.0):
     """A pendulum that is led to an angle, an input, by a limited torque."""
 
     def rates(node):
-        return [node.spin, np.sin(node.angle) + node.torque]
+        return [node.spin, np.sin(node.angle) + node.torque / size]
 
     @trajopt.term
     def deviation(node):
         target = node.parameter(TARGET)
-        return (node.angle - target) ** 2 + 0.1 * node.spin**2 + 0.01 * node.torque**2
+        return (node.angle - target) ** 2 + 0.1 * node.spin**2 + 0.01 * (node.torque / size) ** 2
 
     system = trajopt.system(("angle", "spin"), ("torque",), rates)
     mesh = trajopt.Trajectory.collocation(5, 2, "radau", duration=1.0)
     problem = trajopt.Problem(system, mesh, name="pendulum")
     problem.parameter(TARGET, 0.0, 0.0)
-    problem.control("torque", -1.5, 1.5, degree=0)
+    problem.control("torque", -1.5 * size, 1.5 * size, degree=0)
     problem.start_at(x=[0.2, 0.0])
     problem.minimize(deviation)
     return problem
@@ -137,6 +137,23 @@ def test_steps_are_those_of_python_with_limits_that_become_active(upright, writt
 @trajopt.term
 def following(node):
     return node.q - node.parameter("goal")
+
+
+@compiler
+@pytest.mark.long
+def test_limits_are_inputs_in_whatever_unit(tmp_path):
+    """Limits are as near to each other as the differences that find their influence are wide, and nearer."""
+    problem = pendulum(size=1e-4)
+    compiled = trajopt.compile(problem)
+    step = compiled.step([0.2, 0.0])
+    folder = compiled.to_c(tmp_path, step, elapsed=PERIOD, inputs=["torque"], times=TIMES, name="light")
+    light = built(folder, "light", 2, 1)
+    for k in range(4):
+        state, limit = step.x(PERIOD) + 0.1 * np.cos(k), 1e-4 * (1.0 + 0.1 * k)
+        step = compiled.step(state, before=step, elapsed=PERIOD, torque=(-limit, limit))
+        assert step.is_new and light.step([*state, -limit, limit]) == NEW
+        x, u = light.outputs()
+        assert np.abs(x - step.x(TIMES)).max() < EQUAL and np.abs(u - step.u(TIMES)).max() < EQUAL * limit
 
 
 @compiler
