@@ -9,7 +9,7 @@ themselves, in the unit of the component: what is found does not depend on what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,10 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from trajopt.base.arrays import Array, finite_size
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.checks.line import Interval, Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.problem_parts import START_TIME
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import side_violations
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
@@ -135,10 +137,35 @@ def sample_times(solution: Solution, density: Density, interval: Interval | None
         every.append(np.linspace(first, last, density.least + 1))
     times = np.concatenate(every)
     times = np.unique(times[(times >= first) & (times <= last)])
+    times = np.unique(np.concatenate([times, *_samples_of_data(solution, times)]))
     # Grids share times, equal but for rounding: one of a pair stands, or no peak lies between neighbours.
     times = times[np.append(True, np.diff(times) > 0.25 * side)]
     times[-1] = last
     return times
+
+
+def _samples_of_data(solution: Solution, times: Array) -> Iterator[Array]:
+    """The sample of every table between two neighbouring times that is farthest from the line between these.
+
+    A pulse of a table may be shorter than any grid, and where the duration is free, no breakpoint is there.
+    """
+    for data in solution.problem.datasets.values():
+        start, factor = solution.problem.start_time, 1.0
+        if data.clock == "progress":
+            start, factor = 0.0, 1.0 / solution.curve.duration
+        elif start is None:
+            start = float(solution.parameters[START_TIME][0])
+        at = start + factor * times
+        cell = np.searchsorted(at, data.times) - 1
+        inside = (cell >= 0) & (data.times < at[-1])
+        samples, cell = data.times[inside], cell[inside]
+        ends, own = data.at(at), data.at(samples)
+        share = ((samples - at[cell]) / (at[cell + 1] - at[cell]))[:, None]
+        away = np.abs(own - (1.0 - share) * ends[cell] - share * ends[cell + 1]).max(axis=1)
+        largest = np.zeros(at.size)
+        np.maximum.at(largest, cell, away)
+        kept = (away > AGREEMENT * np.ptp(data.values)) & (away == largest[cell])
+        yield (samples[kept] - start) / factor
 
 
 def dense_samples(solution: Solution, density: Density = CHECK_DENSITY) -> MotionSamples:

@@ -61,6 +61,29 @@ def test_a_pulse_between_nodes_fails_whatever_its_width(width):
     assert not report.holds and "state equations" in report.reason
 
 
+@pytest.mark.parametrize(
+    ("interpolation", "start"), [("linear", 0.0), ("steps", 0.0), ("linear", (1.0, 1.0))]
+)
+def test_a_pulse_of_a_table_between_nodes_fails_where_the_duration_is_free(interpolation, start):
+    """It pushes by 0.3 m/s within 0.1 ms, where no breakpoint of a mesh stands; a table of zeros passes."""
+
+    def pushed(strength):
+        system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u + node.data("push")])
+        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=(0.5, 2.0)))
+        begin = start[0] if isinstance(start, tuple) else start
+        times = begin + np.array([0.0, 0.2, 0.21, 0.2101, 0.2102, 2.0])
+        problem.start_at(x=[0.0, 0.0], time=start)
+        problem.end_at(x=[1.0, 0.0])
+        problem.data("push", times, strength * np.eye(6)[3], interpolation=interpolation)
+        problem.minimize(trajopt.state("u") ** 2)
+        problem.minimize(trajopt.duration, weight=5.0)
+        return trajopt.solve(problem, refine=None, starts=1).verify()
+
+    report = pushed(3e3)
+    assert not report.holds and "state equations, v" in report.reason
+    assert pushed(0.0).holds
+
+
 def errors(residual, intervals=4):
     """The errors of every interval for a residual of x' = f that is given, of scale one, over one second."""
     motion: Any = SimpleNamespace(
