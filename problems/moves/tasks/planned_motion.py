@@ -139,7 +139,7 @@ class PlannedMotion(SplineMotion):
         return list(map(largest, lines.values()))
 
     def limits_at(self, t: ArrayLike) -> MotionLimits:
-        return self.limits.at(np.interp(t, self.times, np.arange(len(self.times))))
+        return self.limits.at(np.interp(numbers(t, "t"), self.times, np.arange(len(self.times))))
 
     def verify(self) -> MotionCertificate:
         """All of it again, at other and more times, from the curves alone."""
