@@ -67,6 +67,11 @@ class HandOver(FollowedCurve):
         """True if the interpolant keeps every limit within the tolerance of the certificate."""
         return self.certificate.holds
 
+    @property
+    def stretch(self) -> float:
+        """`time_scale` by its former name, which scripts have."""
+        return self.time_scale
+
     def tau(self, t: Any) -> Array:
         """Torques of the motors that the interpolant needs, (..., n) N m or N."""
         at = numbers(t, "t") * (self.source.duration / self.duration)
