@@ -114,6 +114,7 @@ BENCHMARKS = (
         ("plant", "delay", "falls", "limits exceeded", "held", "ms, median"),
         needs=MUJOCO,
     ),
+    Command("receding_horizon.c_code", columns=("plan", "both new", "gap", "C, us", "Python, ms")),
     Command("retime", columns=("median", "largest"), needs=TOPPRA),
     Command("retime --jerk", "--smallest --jerk", ("processor seconds", "limits proved", "intervals")),
     Command(

@@ -40,6 +40,7 @@ UNTIMED = {
     "free_joint",
     "ball_joint",
     "load_osim",
+    "load_scene",
     "load_function_paths",
     "joint_reactions",
     "recentred",
