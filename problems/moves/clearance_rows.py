@@ -37,12 +37,12 @@ class ClearanceRows:
         self.relief = np.zeros(len(clearances)) if relief is None else relief
         self.inputs: Mapping[str, int] = {"q": clearances.model.n}
         self.outputs: Mapping[str, int] = {"clearance": width}
-        self._pairs: dict[int, Array] = {}  # number of nodes -> of their rows, in the last call with so many
+        #: number of nodes -> q, distances and pairs of rows in the last call with so many
+        self._last: dict[int, tuple[Array, Array, Array]] = {}
 
     def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
         """min(d + relief, reach) of every row, (nodes, width)."""
-        distances = self._distances(u["q"])
-        pairs = self._assigned(distances)
+        distances, pairs = self._assigned(u["q"])
         values = np.where(
             pairs == FREE, self.reach, np.take_along_axis(distances, np.maximum(pairs, 0), axis=1)
         )
@@ -74,26 +74,26 @@ class ClearanceRows:
 
     def _taken(self, q: Array) -> tuple[Array, Array, Array]:
         """Node, row and pair of all rows that are taken at q."""
-        distances = self._distances(q)
-        pairs = self._assigned(distances)
+        distances, pairs = self._assigned(q)
         node, row = np.nonzero(pairs != FREE)
         pair = pairs[node, row]
         close = distances[node, pair] < self.reach
         return node[close], row[close], pair[close]
 
-    def _distances(self, q: Array) -> Array:
-        return np.minimum(self.clearances.distances(q, self.reach) + self.relief, self.reach)
+    def _assigned(self, q: Array) -> tuple[Array, Array]:
+        """Distances (nodes, pairs) and the pair of every row (nodes, width); pairs keep their rows.
 
-    def _assigned(self, distances: Array) -> Array:
-        """The pair of every row, (nodes, width): pairs within reach, in the rows that they had.
-
-        A check at other times between two calls does not change them: multipliers belong to rows.
+        A check at other times between two calls does not change them: multipliers belong to rows. Slopes
+        and curvature are mostly asked for where the value was.
         """
-        before = self._pairs.get(len(distances))
-        if before is None:
-            before = np.full((len(distances), self.outputs["clearance"]), FREE)
-        pairs = self._pairs[len(distances)] = rows_taken(before, self._wanted(distances))
-        return pairs
+        before = self._last.get(len(q))
+        if before is not None and np.array_equal(before[0], q):
+            return before[1:]
+        distances = np.minimum(self.clearances.distances(q, self.reach) + self.relief, self.reach)
+        pairs = np.full((len(q), self.outputs["clearance"]), FREE) if before is None else before[2]
+        pairs = rows_taken(pairs, self._wanted(distances))
+        self._last[len(q)] = q.copy(), distances, pairs
+        return distances, pairs
 
     def _wanted(self, distances: Array) -> Array:
         """Mask of pairs with a row, (nodes, pairs): those within reach, the closest if they are too many."""

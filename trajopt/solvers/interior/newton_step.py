@@ -272,11 +272,3 @@ class NewtonStep:
         """The longest steps of the gaps and of their multipliers that take no more than a share of them."""
         one, other = (1.0 if most <= share else share / most for most in (step.of_gaps, step.of_multipliers))
         return one, other
-
-
-def longest(values: np.ndarray, changes: np.ndarray, share: float = SHARE) -> float:
-    """The longest step up to 1 over which positive values lose no more than a share of themselves."""
-    if not values.size:
-        return 1.0
-    most = float((-changes / values).max())
-    return 1.0 if most <= share else share / most

@@ -9,27 +9,21 @@ those of the multipliers hold from the first step on. Rows that no step within t
 left out.
 
 Source: the predictor and corrector of Mehrotra, SIAM J. Optim. 2 (1992) 575.
-
-`J' S J` is summed for a matrix J whose rows have entries in windows of neighbouring columns, as on splines.
-
-A row of a program on splines depends on the few control points of its span, and on durations and parameters.
-Rows in order of their windows form groups of which each needs few columns, so that J' S J is the sum of one
-small product per group.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.solvers.interior.newton_step import longest
 from trajopt.solvers.interior.slack_program import finite_limits
 from trajopt.solvers.matrices import scattered
-from trajopt.solvers.solver import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
+from trajopt.solvers.newton.compiled_loops import compiled
+from trajopt.solvers.solver import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING, SHARE
 
 MISS = 1e-3  # of every limit at the beginning, at least; of the penalty, the least multiplier there
 FIRST = 0.1  # of the box: its sides' distance from the beginning; of it, first barrier parameter
@@ -45,20 +39,15 @@ class ElasticStep(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """d (n,), distances p and q from the box's sides, gaps t, misses e; multipliers of t, e and both sides.
+    """d (n,) and the pairs whose products tend to zero: gaps t and z, misses e and w, sides of the box.
 
+    `one` holds t, e, and the distances of d from the least and the most; `other` their multipliers.
     Distances and w = penalty - z are kept, as differences would lose them to rounding.
     """
 
     d: np.ndarray
-    p: np.ndarray
-    q: np.ndarray
-    t: np.ndarray
-    e: np.ndarray
-    z: np.ndarray
-    w: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    one: np.ndarray
+    other: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,196 +72,245 @@ class ElasticProgram:
 
         After `MOST_STEPS`, or where rounding stops the method, the last step so far, which is within the box.
         """
-        reach = np.abs(self.A) @ np.maximum(-self.least, self.most)
-        low, high = self.lower > -reach, self.upper < reach  # not of those that are infinite
-        kept = np.flatnonzero(low | high)
-        lower, upper = np.where(low, self.lower, -np.inf), np.where(high, self.upper, np.inf)
-        gaps = _Gaps(self.A[kept], *finite_limits(lower[kept], upper[kept]))
-        point = _Run(self, gaps).solved(tol)
-        of_kept = -gaps.by_row(gaps.sign * point.z)
-        return ElasticStep(point.d, scattered(of_kept, kept, len(self.lower)), point.low, point.high)
-
-
-@dataclass(frozen=True, eq=False)
-class _Gaps:
-    """sign (A d - limit)[side] of every finite limit: `side` is its row, `sign` 1 at a lower one, else -1."""
-
-    A: np.ndarray
-    side: np.ndarray
-    sign: np.ndarray
-    limit: np.ndarray
-
-    def change(self, d: np.ndarray) -> np.ndarray:
-        return self.sign * (self.A @ d)[self.side]
-
-    def at(self, d: np.ndarray) -> np.ndarray:
-        return self.change(d) - self.sign * self.limit
-
-    @cached_property
-    def _windows(self) -> RowWindows | None:
-        row, column = np.nonzero(self.A)
-        return row_windows(row, column, self.A.shape)
-
-    def gram(self, weights: np.ndarray) -> np.ndarray:
-        """A' diag(weights) A, weights of the rows."""
-        if self._windows is not None:
-            return self._windows.gram(self.A, weights)
-        weighted = self.A * np.sqrt(weights)[:, None]
-        return weighted.T @ weighted
-
-    def by_row(self, values: np.ndarray) -> np.ndarray:
-        return np.bincount(self.side, values, minlength=len(self.A))
-
-    def backward(self, values: np.ndarray) -> np.ndarray:
-        """The gradient by d of values' times the gaps."""
-        return self.by_row(self.sign * values) @ self.A
-
-
-class _Run:
-    """The iterates of one solve."""
-
-    def __init__(self, program: ElasticProgram, gaps: _Gaps) -> None:
-        self.program, self.gaps = program, gaps
-        self.size = max(float(np.abs(program.g).max(initial=0.0)), MISS)
-
-    def solved(self, tol: float) -> _Point:
-        at = self._start()
-        missed = float(np.maximum(-self.gaps.at(np.zeros_like(at.d)), 0.0).sum())
+        limits = self.lower, self.upper, self.least, self.most
+        A = np.ascontiguousarray(self.A)
+        kept, reach, *rows = _near_rows(A, *limits)
+        lower, upper = self.lower[kept], self.upper[kept]
+        side, sign, limit = finite_limits(
+            np.where(lower > -reach, lower, -np.inf), np.where(upper < reach, upper, np.inf)
+        )
+        gaps = *rows, side, sign
+        at = self._start(gaps, limit)
+        missed, size = float(np.maximum(sign * limit, 0.0).sum()), self._size
         for _ in range(MOST_STEPS):
-            newton = _Newton(self.program, self.gaps, at)
-            decrease = self.program.penalty * (missed - float(at.e.sum())) - self.program.objective(at.d)
-            enough = max(tol, ROUNDING * self.size, LITTLE * decrease)
-            if newton.total <= enough and np.abs(newton.residual).max() <= enough * self.size:
+            K, S, residual, total = _condensed(self.H, self.g, A, kept, *gaps, *at)
+            left = float(at.one[side.size : 2 * side.size].sum())
+            decrease = self.penalty * (missed - left) - self.objective(at.d)
+            enough = max(tol, ROUNDING * size, LITTLE * decrease)
+            if total <= enough and np.abs(residual).max() <= enough * size:
                 break
-            if not newton.factorize():
+            factors = _factorized(K)
+            if factors is None:
                 break
-            at = newton.moved(newton.corrected())
-        return at
+            at = _Point(*_moved(factors, S, residual, *gaps, *at, SHARE))
+        of_kept = -np.bincount(side, sign * at.other[: side.size], minlength=kept.size)
+        low, high = np.split(at.other[2 * side.size :], 2)
+        return ElasticStep(at.d, scattered(of_kept, kept, len(self.lower)), low, high)
 
-    def _start(self) -> _Point:
-        program, penalty = self.program, self.program.penalty
-        width = program.most - program.least
-        d = np.clip(0.0, program.least + FIRST * width, program.most - FIRST * width)
-        gap = self.gaps.at(d)
+    @property
+    def _size(self) -> float:
+        return max(float(np.abs(self.g).max(initial=0.0)), MISS)
+
+    def _start(self, gaps: tuple[np.ndarray, ...], limit: np.ndarray) -> _Point:
+        starts, columns, entries, side, sign = gaps
+        width = self.most - self.least
+        d = np.clip(0.0, self.least + FIRST * width, self.most - FIRST * width)
+        gap = sign * (_products(starts, columns, entries, d)[side] - limit)
         e = np.maximum(0.0, -gap) + FIRST * float(np.abs(gap).mean() if gap.size else 0.0) + MISS
-        t = gap + e
-        mu = FIRST * self.size * float(width.mean())
-        p, q, z = d - program.least, program.most - d, np.clip(mu / t, MISS * penalty, 0.5 * penalty)
-        return _Point(d, p, q, t, e, z, penalty - z, mu / p, mu / q)
+        t, p, q = gap + e, d - self.least, self.most - d
+        mu = FIRST * self._size * float(width.mean())
+        z = np.clip(mu / t, MISS * self.penalty, 0.5 * self.penalty)
+        return _Point(d, np.concatenate([t, e, p, q]), np.concatenate([z, self.penalty - z, mu / p, mu / q]))
 
 
-class _Newton:
-    """Newton's directions at a point: all of them share one factorized matrix."""
-
-    def __init__(self, program: ElasticProgram, gaps: _Gaps, at: _Point) -> None:
-        self.program, self.gaps, self.at = program, gaps, at
-        self.residual = program.H @ at.d + program.g - gaps.backward(at.z) - at.low + at.high
-        #: pairs whose products tend to zero: of gaps, misses and both sides of the box
-        self.pairs = (at.t, at.z), (at.e, at.w), (at.p, at.low), (at.q, at.high)
-        self.total = float(sum(one @ other for one, other in self.pairs))
-        self.count = sum(one.size for one, _ in self.pairs)
-
-    def factorize(self) -> bool:
-        """Factorize H + A' S A and the box's part; False where rounding has used up its curvature."""
-        (t, z), (e, w), (p, low), (q, high) = self.pairs
-        self.S = z / (t + z * e / w)
-        K, n = self.program.H + self.gaps.gram(self.gaps.by_row(self.S)), len(p)
-        own = np.arange(n)
-        K[own, own] += low / p + high / q
-        self._factors, failed = lapack.dpotrf(K, lower=1, clean=0)
-        if failed:
-            K[own, own] += REGULARIZATION * np.abs(K[own, own]).max()
-            self._factors, failed = lapack.dpotrf(K, lower=1, clean=0)
-        return not failed
-
-    def direction(self, rests: list[np.ndarray]) -> _Point:
-        """The changes by which every product changes by its rest, to first order."""
-        (_, z), (e, w), (p, low), (q, high) = self.pairs
-        of_gaps, of_misses, of_low, of_high = rests
-        v = self.S * (of_gaps / z - of_misses / w)
-        right = -self.residual + self.gaps.backward(v) + of_low / p - of_high / q
-        dd = lapack.dpotrs(self._factors, right, lower=1)[0]
-        change = self.gaps.change(dd)
-        dz = v - self.S * change
-        de = (of_misses + e * dz) / w
-        of_box = (of_low - low * dd) / p, (of_high + high * dd) / q
-        return _Point(dd, dd, -dd, change + de, de, dz, -dz, *of_box)
-
-    def corrected(self) -> _Point:
-        """The direction towards equal products, with what the changes of the predictor multiply to."""
-        predicted = self.direction([-one * other for one, other in self.pairs])
-        primal, dual = self.lengths(predicted)
-        changes = self._changes(predicted)
-        after = sum(
-            float((one + primal * d_one) @ (other + dual * d_other))
-            for (one, other), (d_one, d_other) in zip(self.pairs, changes, strict=True)
-        )
-        aim = self.total / self.count * min(1.0, after / self.total) ** 3
-        return self.direction(
-            [
-                aim - one * other - d_one * d_other
-                for (one, other), (d_one, d_other) in zip(self.pairs, changes, strict=True)
-            ]
-        )
-
-    def moved(self, step: _Point) -> _Point:
-        primal, dual = self.lengths(step)
-        lengths = *[primal] * 5, *[dual] * 4
-        return _Point(*(old + length * new for old, length, new in zip(self.at, lengths, step, strict=True)))
-
-    def lengths(self, step: _Point) -> tuple[float, float]:
-        """Step lengths of unknowns and multipliers: the longest up to 1 that keep all of them positive."""
-        each = list(zip(self.pairs, self._changes(step), strict=True))
-        primal = min(longest(pair[0], change[0]) for pair, change in each)
-        return primal, min(longest(pair[1], change[1]) for pair, change in each)
-
-    @staticmethod
-    def _changes(step: _Point) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        return (step.t, step.z), (step.e, step.w), (step.p, step.low), (step.q, step.high)
+def _factorized(K: np.ndarray) -> np.ndarray | None:
+    """The lower Cholesky factor of a lower triangle; None where rounding has used up its curvature."""
+    factors, failed = lapack.dpotrf(K.T, lower=0, clean=0)
+    if failed:
+        own = np.arange(len(K))
+        K[own, own] += REGULARIZATION * np.abs(K[own, own]).max()
+        factors, failed = lapack.dpotrf(K.T, lower=0, clean=0)
+    return None if failed else factors.T
 
 
-SHARE = 0.2  # of the multiplications of the whole product: the most that the groups may need
+# Sums in any order, so that SIMD lanes can share them; NaN and infinity stay what they are.
+_compiled = partial(compiled, fastmath={"reassoc", "contract"})
 
 
-class RowWindows:
-    """Rows (rows, n) in groups, and the columns of every group.
+@_compiled
+def _near_rows(
+    A: np.ndarray, lower: np.ndarray, upper: np.ndarray, least: np.ndarray, most: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers of the rows that a step within the box brings to a limit, their most, starts, columns, entries.
 
-    rows : (groups, slots) the rows of every group, some of them again where they do not go round
-    present : (groups, slots) whether a slot holds a row for the first time
-    columns : (groups, width) different ones, which hold all entries of the group's rows
-    n : number of columns
+    Their most is how far such a step changes A d at most; entries are those that are not zero.
     """
+    m, n = A.shape
+    kept, reaches, starts = np.empty(m, np.int64), np.empty(m), np.zeros(m + 1, np.int64)
+    count = 0
+    for row in range(m):
+        reach, filled = 0.0, 0
+        for k in range(n):
+            reach += abs(A[row, k]) * max(-least[k], most[k])
+            filled += A[row, k] != 0.0
+        if lower[row] > -reach or upper[row] < reach:
+            kept[count], reaches[count], starts[count + 1] = row, reach, starts[count] + filled
+            count += 1
+    columns, entries = np.empty(starts[count], np.int64), np.empty(starts[count])
+    for number in range(count):
+        place, row = starts[number], A[kept[number]]
+        for k in range(n):
+            if row[k] != 0.0:
+                columns[place], entries[place] = k, row[k]
+                place += 1
+    return kept[:count].copy(), reaches[:count].copy(), starts[: count + 1].copy(), columns, entries
 
-    def __init__(self, rows: np.ndarray, present: np.ndarray, columns: np.ndarray, n: int) -> None:
-        self.rows, self.present, self.columns, self.n = rows, present, columns, n
-        self._entries = rows[:, :, None] * n + columns[:, None, :]
-        self._into = (columns[:, :, None] * n + columns[:, None, :]).ravel()
 
-    def gram(self, J: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """J' diag(S) J, (n, n), for J (rows, n) and S >= 0, (rows,)."""
-        weights = np.sqrt(S)[self.rows] * self.present
-        weighted = J.ravel().take(self._entries) * weights[:, :, None]
-        products = np.matmul(weighted.transpose(0, 2, 1), weighted)
-        return np.bincount(self._into, products.ravel(), minlength=self.n**2).reshape(self.n, self.n)
+@_compiled
+def _products(starts: np.ndarray, columns: np.ndarray, entries: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """A d."""
+    sums = np.zeros(len(starts) - 1)
+    for row in range(len(sums)):
+        for k in range(starts[row], starts[row + 1]):
+            sums[row] += entries[k] * d[columns[k]]
+    return sums
 
 
-def row_windows(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> RowWindows | None:
-    """The groups of a matrix with entries at (row, column); None where one product of all rows is as fast."""
-    count, n = shape
-    # A column with entries in more than half of the rows is in every group.
-    inner = np.bincount(column, minlength=n)[column] <= 0.5 * count
-    first = np.full(count, n)
-    np.minimum.at(first, row[inner], column[inner])
-    order = np.argsort(first, kind="stable")
-    slots = max(1, int(np.sqrt(count)))  # so that groups, which take time of their own, are as few
-    group = np.empty(count, dtype=int)
-    group[order] = np.arange(count) // slots
-    used = np.zeros((-(-count // slots), n), dtype=bool)
-    used[group[row], column] = True
-    width = int(used.sum(axis=1).max(initial=0))
-    if used.shape[0] * slots * width**2 >= SHARE * count * n**2:
-        return None
-    rows = np.resize(order, (len(used), slots))
-    present = (np.arange(rows.size) < count).reshape(rows.shape)
-    # Columns without entries fill up those of groups with fewer.
-    return RowWindows(rows, present, np.argsort(~used, axis=1, kind="stable")[:, :width], n)
+@_compiled
+def _add_backward(
+    starts: np.ndarray, columns: np.ndarray, entries: np.ndarray, of_rows: np.ndarray, sums: np.ndarray
+) -> None:
+    """Add A' times a value of every row."""
+    for row in range(len(of_rows)):
+        for k in range(starts[row], starts[row + 1]):
+            sums[columns[k]] += entries[k] * of_rows[row]
+
+
+@_compiled
+def _condensed(
+    H: np.ndarray,
+    g: np.ndarray,
+    A: np.ndarray,
+    kept: np.ndarray,
+    starts: np.ndarray,
+    columns: np.ndarray,
+    entries: np.ndarray,
+    side: np.ndarray,
+    sign: np.ndarray,
+    d: np.ndarray,
+    one: np.ndarray,
+    other: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """The lower triangle of H + A' S A and the box's part; S of gaps, the gradient, the sum of products."""
+    n, m = len(d), len(side)
+    low, high = 2 * m, 2 * m + n
+    S, total = np.empty(m), 0.0
+    weights, pull = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
+    for k in range(len(one)):
+        total += one[k] * other[k]
+    for k in range(m):
+        S[k] = other[k] / (one[k] + other[k] * one[m + k] / other[m + k])
+        weights[side[k]] += S[k]
+        pull[side[k]] -= sign[k] * other[k]
+    K, residual = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        product = 0.0
+        for j in range(n):
+            K[i, j] = H[i, j]
+            product += H[i, j] * d[j]
+        residual[i] = product + g[i] - other[low + i] + other[high + i]
+        K[i, i] += other[low + i] / one[low + i] + other[high + i] / one[high + i]
+    _add_backward(starts, columns, entries, pull, residual)
+    for row in range(len(weights)):
+        if starts[row] < starts[row + 1]:
+            first, dense = columns[starts[row]], A[kept[row]]
+            for k in range(starts[row], starts[row + 1]):  # side by side, so that SIMD lanes share a row
+                factor, sums = weights[row] * entries[k], K[columns[k]]
+                for j in range(first, columns[k] + 1):
+                    sums[j] += factor * dense[j]
+    return K, S, residual, total
+
+
+@_compiled
+def _direction(
+    L: np.ndarray,
+    S: np.ndarray,
+    residual: np.ndarray,
+    starts: np.ndarray,
+    columns: np.ndarray,
+    entries: np.ndarray,
+    side: np.ndarray,
+    sign: np.ndarray,
+    one: np.ndarray,
+    other: np.ndarray,
+    rests: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The changes of d and of both of every pair by which their products change by the rests, to first order.
+
+    L : (n, n), its lower triangle times its transpose is the condensed matrix
+    """
+    n, m = len(residual), len(side)
+    low, high = 2 * m, 2 * m + n
+    v, of_rows = np.empty(m), np.zeros(len(starts) - 1)
+    for k in range(m):
+        v[k] = S[k] * (rests[k] / other[k] - rests[m + k] / other[m + k])
+        of_rows[side[k]] += sign[k] * v[k]
+    d = np.empty(n)
+    for i in range(n):
+        d[i] = rests[low + i] / one[low + i] - rests[high + i] / one[high + i] - residual[i]
+    _add_backward(starts, columns, entries, of_rows, d)
+    for i in range(n):
+        row, left = L[i], d[i]
+        for j in range(i):
+            left -= row[j] * d[j]
+        d[i] = left / row[i]
+    for i in range(n - 1, -1, -1):
+        row = L[i]
+        d[i] /= row[i]
+        for j in range(i):
+            d[j] -= row[j] * d[i]
+    by_row = _products(starts, columns, entries, d)
+    of_one, of_other = np.empty(len(one)), np.empty(len(one))
+    for k in range(m):
+        change = sign[k] * by_row[side[k]]
+        of_other[k] = v[k] - S[k] * change
+        of_other[m + k] = -of_other[k]
+        of_one[m + k] = (rests[m + k] + one[m + k] * of_other[k]) / other[m + k]
+        of_one[k] = change + of_one[m + k]
+    for i in range(n):
+        of_one[low + i], of_one[high + i] = d[i], -d[i]
+        of_other[low + i] = (rests[low + i] - other[low + i] * d[i]) / one[low + i]
+        of_other[high + i] = (rests[high + i] + other[high + i] * d[i]) / one[high + i]
+    return d, of_one, of_other
+
+
+@_compiled
+def _longest(values: np.ndarray, changes: np.ndarray, share: float) -> float:
+    """The longest step up to 1 over which positive values lose no more than a share of themselves."""
+    most = share
+    for k in range(len(values)):
+        part = -changes[k] / values[k]
+        if not part <= most:  # NaN, too
+            most = part
+            if np.isnan(part):
+                break
+    return share / most
+
+
+@_compiled
+def _moved(
+    L: np.ndarray,
+    S: np.ndarray,
+    residual: np.ndarray,
+    starts: np.ndarray,
+    columns: np.ndarray,
+    entries: np.ndarray,
+    side: np.ndarray,
+    sign: np.ndarray,
+    d: np.ndarray,
+    one: np.ndarray,
+    other: np.ndarray,
+    share: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The next point: towards equal products, with what the changes of the predictor multiply to."""
+    rests = -one * other
+    _, of_one, of_other = _direction(L, S, residual, starts, columns, entries, side, sign, one, other, rests)
+    primal, dual = _longest(one, of_one, share), _longest(other, of_other, share)
+    total, after = -rests.sum(), ((one + primal * of_one) * (other + dual * of_other)).sum()
+    aim = total / len(one) * min(1.0, after / total) ** 3
+    rests = aim + rests - of_one * of_other
+    of_d, of_one, of_other = _direction(
+        L, S, residual, starts, columns, entries, side, sign, one, other, rests
+    )
+    primal, dual = _longest(one, of_one, share), _longest(other, of_other, share)
+    return d + primal * of_d, one + primal * of_one, other + dual * of_other

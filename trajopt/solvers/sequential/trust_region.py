@@ -245,7 +245,7 @@ class _Model:
 
     @cached_property
     def J_free(self) -> np.ndarray:
-        return self.J[:, self.run.free]
+        return np.ascontiguousarray(self.J[:, self.run.free])
 
     def _judged(self, radius: float, rows: np.ndarray, promised: float | None) -> _Tried:
         run, at, program = self.run, self.at, self._program(radius, rows)

@@ -19,6 +19,8 @@ N, ROWS, PENALTY = 8, 20, 3.0
 def random_program(seed, H, spread):
     rng = np.random.default_rng(seed)
     A, middle = rng.standard_normal((ROWS, N)), rng.standard_normal(ROWS)
+    A[rng.random(A.shape) < 0.5 * (seed % 2)] = 0.0
+    A[-1] = 0.0  # a row that no step changes
     lower = np.where(rng.random(ROWS) < 0.3, -np.inf, middle - spread)
     upper = np.where(rng.random(ROWS) < 0.3, np.inf, middle + spread)
     least, most = -rng.uniform(0.0, 1.0, N), rng.uniform(0.5, 1.0, N)
