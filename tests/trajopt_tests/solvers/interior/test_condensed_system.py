@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_nlps import INF, quadratic_with_rows
 
-from trajopt.solvers.interior.newton_step import CondensedSystem, NewtonStep, Residuals, Shifts, longest
+from trajopt.solvers.interior.newton_step import CondensedSystem, NewtonStep, Residuals, Shifts
 from trajopt.solvers.interior.slack_program import Iterate, Multipliers, SlackProgram
 from trajopt.solvers.monitor import Monitor
 
@@ -126,9 +126,3 @@ def test_a_second_shift_begins_with_a_third_of_the_last():
     assert without_limits(-np.eye(2), none, shifts).shift == pytest.approx(10.0)
     assert without_limits(np.eye(2), none, shifts).shift == 0.0
     assert shifts.last == pytest.approx(10.0)
-
-
-def test_the_longest_step_leaves_the_share_of_the_value_that_falls_fastest():
-    assert longest(np.array([1.0, 2.0]), np.array([-2.0, -1.0]), 0.99) == pytest.approx(0.495)
-    assert longest(np.array([1.0, 2.0]), np.array([5.0, -1.0]), 0.99) == 1.0
-    assert longest(np.empty(0), np.empty(0), 0.99) == 1.0

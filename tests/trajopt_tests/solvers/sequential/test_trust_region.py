@@ -11,7 +11,7 @@ from tiers import every
 import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.sequential.elastic_program import ElasticProgram
+from trajopt.solvers.sequential.elastic_program import ElasticProgram, _longest
 
 N, ROWS, PENALTY = 8, 20, 3.0
 
@@ -72,6 +72,13 @@ def test_multipliers_meet_the_conditions_of_an_optimum(seed):
     inside = room > 0.0  # elsewhere the limit is missed, and the multiplier tends to the penalty
     assert float((np.abs(y) * room)[inside].sum()) <= 0.02 * gained
     assert float(((PENALTY - np.abs(y)) * -room)[~inside].sum()) <= 0.02 * gained
+
+
+def test_the_longest_step_leaves_the_share_of_the_value_that_falls_fastest():
+    assert _longest(np.array([1.0, 2.0]), np.array([-2.0, -1.0]), 0.99) == pytest.approx(0.495)
+    assert _longest(np.array([1.0, 2.0]), np.array([5.0, -1.0]), 0.99) == 1.0
+    assert _longest(np.empty(0), np.empty(0), 0.99) == 1.0
+    assert np.isnan(_longest(np.ones(3), np.array([-1.0, np.nan, -1.0]), 0.99))
 
 
 def nlp(objective, gradient, hessian, rows, jacobian, row_hessian, limits, start, **bounds):
