@@ -41,7 +41,7 @@ from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import HALF_OF_DIGITS, NOT_ZERO
 from trajopt.checks.line import OfComponent
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
-from trajopt.graph.graph import ChainRule
+from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import PARAMETER, TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
 RESOLVED = HALF_OF_DIGITS  # of a state, over a span: what rounding leaves of its rate is a millionth of that
+STEEP = 30.0  # times a change: above what exponentials of reactions, exp(-E / R T), have
 LEAST_TRAVEL = 1e-5  # of the largest coordinate of a robot, or of one rad or m
 
 
@@ -100,7 +101,9 @@ def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[
     leave because parameters are zero, these count by a hundredth of their guesses, or of one unit. Of a robot
     that hardly moves, travel and speed are what solvers leave: a joint travels 1e-5 of the largest
     coordinate, or of one unit, at least. A state of a system that rests has a rate of 1e-8 of its size over a
-    span. A term of time alone has its own size.
+    span. A term of time alone has its own size. Of a system, a part that is above `STEEP` times what the term
+    changes by without it, or with half of it, counts by that change: the slope of a narrow spike in a state
+    does not make the spike small.
     """
     if not several:
         return {}
@@ -121,11 +124,13 @@ def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[
         sizes = {
             leaf: _size(leaf, z[leaf], bounds.get(leaf, 0.0), least.get(leaf, 0.0)) for leaf in graph.leaves
         }
-        sums = _summed(D, sizes)
+        parts = _parts(D, sizes)
+        if not problem.quantities.knows("tau"):
+            _shorten_steep_parts(parts, D, graph, z, sizes, chain.rows)
+        sums = parts.sum(axis=2)
         if guessed := {leaf: size for leaf, size in _guessed_sizes(problem).items() if leaf in sizes}:
-            usual = _summed(
-                D, {leaf: np.maximum(size, guessed.get(leaf, 0.0)) for leaf, size in sizes.items()}
-            )
+            most = {leaf: np.maximum(size, guessed.get(leaf, 0.0)) for leaf, size in sizes.items()}
+            usual = _parts(D, most).sum(axis=2)
             at_zero = sums.max(axis=0, initial=0.0) <= FEASIBILITY * usual.max(axis=0, initial=0.0)
             sums = np.where(at_zero, LEAST_SIZE * usual, sums)
         moving = np.concatenate([np.full(z[leaf].shape[1], leaf != "t") for leaf in graph.leaves])
@@ -149,10 +154,36 @@ def _size(leaf: str, values: Array, bound: Array | float, least: Array | float) 
     return np.maximum(size, np.maximum(own, least))
 
 
-def _summed(D: Array, sizes: Mapping[str, Array]) -> Array:
-    """sum_j D_rj sizes_j, (K, rows), of D (K, rows, columns) and the sizes (K, width) of leaves in turn."""
-    summed: Array = np.einsum("krc,kc->kr", D, np.concatenate(list(sizes.values()), axis=1))
-    return summed
+def _parts(D: Array, sizes: Mapping[str, Array]) -> Array:
+    """D_rj sizes_j, (K, rows, columns), of D (K, rows, columns) and the sizes (K, width) of leaves in turn."""
+    parts: Array = D * np.concatenate(list(sizes.values()), axis=1)[:, None, :]
+    return parts
+
+
+def _shorten_steep_parts(
+    parts: Array,
+    D: Array,
+    graph: Graph,
+    z: Mapping[str, Array],
+    sizes: Mapping[str, Array],
+    rows: Mapping[str, slice],
+) -> None:
+    """Put the change of a term without z_j, or with half of it, in place of steep parts (K, rows, columns)."""
+    columns = [(leaf, number) for leaf, size in sizes.items() for number in range(size.shape[1])]
+    values = graph.values(dict(z))
+    for column in np.flatnonzero(np.ptp(D, axis=0).any(axis=0)):  # others enter linearly
+        leaf, number = columns[column]
+        changes = np.zeros(parts.shape[:2])
+        for share in (0.5, 1.0):
+            moved = z[leaf].copy()
+            moved[:, number] -= share * np.copysign(sizes[leaf][:, number], moved[:, number])
+            other = graph.values({**z, leaf: moved})
+            for quantity, place in rows.items():
+                changed = np.nan_to_num(np.abs(values[quantity] - other[quantity]), nan=np.inf)
+                changes[:, place] = np.maximum(changes[:, place], changed)
+        largest = changes.max(axis=0, initial=0.0)
+        steep = (largest > 0.0) & (parts[:, :, column].max(axis=0, initial=0.0) > STEEP * largest)
+        parts[:, steep, column] = np.minimum(parts[:, steep, column], changes[:, steep])
 
 
 def _guessed_sizes(problem: Problem) -> dict[str, Array]:

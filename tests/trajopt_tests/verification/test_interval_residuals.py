@@ -8,7 +8,7 @@ import pytest
 from tiers import fast_first
 
 import trajopt
-from trajopt.checks.path_equations import interval_errors
+from trajopt.checks.path_equations import interval_errors, part_sums, path_equations
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
 
@@ -112,3 +112,21 @@ def test_waves_within_intervals_add_up_over_all_of_them():
 def test_what_no_polynomial_follows_counts_at_single_times():
     found = errors(lambda t: 0.5 * np.exp(-(((t - 0.6) / 1e-3) ** 2)))
     assert found.argmax() == 2 and found.max() > 0.3
+
+
+def test_a_narrow_spike_in_a_state_is_no_smaller_for_its_slope():
+    """Slope times state is 90 times the height of 200: the scale was 17818, so that a missed spike passed."""
+
+    def rates(node):
+        return [node.v, node.u + 200.0 * np.exp(-(((node.x - 0.2345) / 2e-3) ** 2))]
+
+    system = trajopt.system(("x", "v"), ("u",), rates)
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(8, 3, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    missed = trajopt.solve(problem, refine=None, starts=1)
+    (equation,) = path_equations(problem)
+    (sums,) = part_sums(missed, [equation.term], np.linspace(0.0, 1.0, 20001)).values()
+    assert sums.max(axis=0) == pytest.approx([3.0, 212.0], rel=0.05)
+    assert not missed.verify().holds
