@@ -155,7 +155,7 @@ def _size(leaf: str, values: Array, bound: Array | float, least: Array | float) 
 
 
 def _parts(D: Array, sizes: Mapping[str, Array]) -> Array:
-    """D_rj sizes_j, (K, rows, columns), of D (K, rows, columns) and the sizes (K, width) of leaves in turn."""
+    """D_rj sizes_j, (K, rows, columns), of D (K, rows, columns) and sizes (K, width) of leaves in turn."""
     parts: Array = D * np.concatenate(list(sizes.values()), axis=1)[:, None, :]
     return parts
 
@@ -168,7 +168,7 @@ def _shorten_steep_parts(
     sizes: Mapping[str, Array],
     rows: Mapping[str, slice],
 ) -> None:
-    """Put the change of a term without z_j, or with half of it, in place of steep parts (K, rows, columns)."""
+    """Put the change of a term without z_j, or with half of it, in place of steep parts (K, rows, all)."""
     columns = [(leaf, number) for leaf, size in sizes.items() for number in range(size.shape[1])]
     values = graph.values(dict(z))
     for column in np.flatnonzero(np.ptp(D, axis=0).any(axis=0)):  # others enter linearly

@@ -409,8 +409,8 @@ class Report:
         relaxed = ", as relaxed at the start," if self.relaxations else ""
         stated = "all phases and links" if self.phases else "all constraints"
         return (
-            f"PASS{self._off_optimum}: {stated}{relaxed} hold to {min(AT_TIMES, self.accuracy):.0e} of their scale at nodes, to "
-            f"{self.accuracy:.2g} between them, limits to {self.limit_accuracy:.2g}"
+            f"PASS{self._off_optimum}: {stated}{relaxed} hold to {min(AT_TIMES, self.accuracy):.0e} of their "
+            f"scale at nodes, to {self.accuracy:.2g} between them, limits to {self.limit_accuracy:.2g}"
         )
 
     def _excess_line(self) -> str:
