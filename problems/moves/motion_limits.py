@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ORDERS = "position", "speed", "acceleration", "jerk"  # names of q and its rates in certificates
 TOOL_SPEED = "tool speed"  # of frames, likewise
 OF_FRAME = "tool_speed of "  # names of speeds that are given, in errors
+NO_SPEED = 1e9  # m/s, that nothing reaches: a higher limit is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,11 +257,11 @@ def positive_of_joints(given: Any, what: str, model: KinematicTree) -> Array:
 
 
 def _positive(given: ArrayLike, what: str) -> float:
-    """A number above zero, or infinity."""
+    """A number above zero; infinity above `NO_SPEED`, whose squares may overflow."""
     found = numbers(given, what)
     if found.shape != () or not found > 0.0:
         raise OptionError(f"{what} is {short_repr(given)}: give a number above zero, m/s")
-    return float(found)
+    return float(found) if found <= NO_SPEED else np.inf
 
 
 def _pairs(given: Any, what: str, model: KinematicTree) -> tuple[Array, Array]:

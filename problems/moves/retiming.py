@@ -33,7 +33,7 @@ from problems.moves.timing.jerk_retiming import jerk_limited
 from problems.moves.timing.smooth_motion import SmoothMotion
 from problems.moves.timing.tube import tube_of
 from problems.moves.timing.tube_search import faster_path
-from problems.moves.tool_speed import squared_speeds_on
+from problems.moves.tool_speed import squared_speeds_on, squared_tool_speeds
 from trajopt.base.arguments import check_count
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnboundedError
@@ -191,33 +191,36 @@ class Retiming:
 
     @cached_property
     def ceilings(self) -> Array:
-        """Bounds of s'^2 at the grid points; below them every joint keeps its limit of speed between, too.
+        """Bounds of s'^2 at the grid points; below them joints and frames keep their speeds between, too.
 
-        A bound that is exact at the points is divided, at both ends of a segment, by what the Bernstein
-        coefficients of the squared speed exceed their limit there. Neighbours differ by a factor of
-        `STEEPEST` at most: without a peak where every limited joint turns back little is divided.
+        A bound that is exact at the points is divided, at both ends of a segment, by what bounds of the
+        squared speeds exceed their limits there. Neighbours differ by a factor of `STEEPEST` at most: without
+        a peak where everything that is limited turns back little is divided.
         """
-        rates = np.full(len(self.grid), self.highest_rate)
+        bounds, speed = np.full(len(self.grid), self.highest_rate**2), self.proved.get("speed")
+        if not speed and not self.limits.frames:
+            return bounds
+        q, slope = self.path(self.grid), self.path(self.grid, 1)
+        if speed:
+            limit = at_ends_of(np.broadcast_to(speed.upper[:, 0], (len(self.grid) - 1, self.model.n)))
+            bounds = np.minimum(bounds, (limit / np.maximum(slope**2, NOT_ZERO)).min(axis=1))
         if self.limits.frames:
-            of_segments = self.tool_limits / np.maximum(np.sqrt(self.tool_rates), NOT_ZERO)
-            rates = np.minimum(rates, at_ends_of(of_segments.min(axis=1)))
-        if "speed" not in self.proved:
-            return rates**2
-        slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
-        speed = self.proved["speed"]
-        limit = at_ends_of(np.broadcast_to(np.sqrt(speed.upper[:, 0]), (len(slope) - 1, self.model.n)))
-        bounds = np.minimum((limit / slope).min(axis=1), rates) ** 2
+            squared = squared_tool_speeds(self.model, self.limits.frames, q, slope)
+            limit = at_ends_of(np.broadcast_to(self.tool_limits**2, (len(self.grid) - 1, squared.shape[1])))
+            bounds = np.minimum(bounds, (limit / np.maximum(squared, NOT_ZERO)).min(axis=1))
         place = np.log(STEEPEST) * np.arange(len(bounds))
         rising = np.minimum.accumulate(np.log(bounds) - place) + place
         falling = np.minimum.accumulate((np.log(bounds) + place)[::-1])[::-1] - place
-        bounds = np.exp(np.minimum(rising, falling))
-        beyond = 1.0 + np.maximum(speed.relative_excess(bounds), 0.0).max(axis=1)
+        bounds, beyond = np.exp(np.minimum(rising, falling)), np.ones(len(self.grid) - 1)
+        if speed:
+            beyond = np.maximum(beyond, 1.0 + speed.relative_excess(bounds).max(axis=1))
+        if self.limits.frames:
+            beyond = np.maximum(beyond, (self.squared_tool_speeds(bounds) / self.tool_limits**2).max(axis=1))
         return bounds / np.maximum(np.append(beyond, 1.0), np.append(1.0, beyond))
 
-    @cached_property
-    def tool_rates(self) -> Array:
-        """Upper bounds of |J p'|^2 on the segments, (segments, frames)."""
-        return squared_speeds_on(self.model, self.limits.frames, self.path, self.grid)
+    def squared_tool_speeds(self, speeds: Array) -> Array:
+        """Upper bounds of the squared speeds of frames on the segments, (segments, frames) m^2/s^2."""
+        return squared_speeds_on(self.model, self.limits.frames, self.path, self.grid, speeds)
 
     @property
     def tool_limits(self) -> Array:
@@ -334,9 +337,8 @@ class Retiming:
             excess = quantity.relative_excess(motion.speeds)
             excess = np.sqrt(np.maximum(1.0 + excess, 0.0)) - 1.0 if name == "speed" else excess
             lines.append(worst_line(name, names, excess, start, proved=True))
-        if np.any(np.isfinite(self.limits.tool_speed)):
-            fastest = np.maximum(motion.speeds[1:], motion.speeds[:-1])[:, None]  # linear on a segment
-            excess = np.sqrt(self.tool_rates * fastest) / self.tool_limits - 1.0
+        if np.any(np.isfinite(self.tool_limits)):
+            excess = np.sqrt(self.squared_tool_speeds(motion.speeds)) / self.tool_limits - 1.0
             lines.append(worst_line(TOOL_SPEED, self.limits.frames, excess, start, proved=True))
         if np.any(np.isfinite([own.q_lower, own.q_upper])):
             position = self.path.bernstein(self.grid, 0)

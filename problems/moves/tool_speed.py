@@ -31,10 +31,17 @@ def squared_speed_models(model: RigidBodyModel, frames: Sequence[str], q: Model,
     return [sum(rate * rate for rate in found[f"velocity:{frame}"][3:]) for frame in frames]
 
 
-def squared_speeds_on(model: RigidBodyModel, frames: Sequence[str], path: SplinePath, grid: Array) -> Array:
-    """Upper bounds of |J p'|^2 on the segments of a grid with the path's breakpoints, (segments, frames)."""
+def squared_speeds_on(
+    model: RigidBodyModel, frames: Sequence[str], path: SplinePath, grid: Array, speeds: Array
+) -> Array:
+    """Upper bounds of |J p'|^2 x on the segments of a grid with the path's breakpoints, (segments, frames).
+
+    speeds : (segments + 1,) x = s'^2 at the grid points, linear between them
+    """
     curves = {name: path.bernstein(grid, order) for order, name in enumerate(("q", "v"))}
+    curves["x"] = np.stack([speeds[:-1], speeds[1:]], axis=1)[..., None]
     errors = {name: FOUR_EPS * np.abs(curve).max(axis=1) for name, curve in curves.items()}
     leaves = LeafPieces(grid[:-1], grid[1:], curves, errors, {}).models()
-    models = squared_speed_models(model, frames, leaves["q"], leaves["v"])
-    return np.stack([np.broadcast_to(as_model(each).range[1], len(grid) - 1) for each in models], axis=-1)
+    rates = squared_speed_models(model, frames, leaves["q"], leaves["v"])
+    found = [as_model(rate * leaves["x"][0]).range[1] for rate in rates]
+    return np.stack([np.broadcast_to(each, len(grid) - 1) for each in found], axis=-1)

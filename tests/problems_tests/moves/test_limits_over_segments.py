@@ -315,6 +315,28 @@ def test_the_tool_of_an_arm_keeps_its_speeds_on_a_path_and_behind_a_controller(j
     assert replace(motion, limits=half).verify()["tool speed"].excess == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.long
+def test_a_tool_may_begin_at_its_limit_and_have_none_on_a_part():
+    motion = moves.retime(
+        carriage(), LINE, acceleration=2.0, tool_speed={"cart": over_segments([np.inf, 0.5])}
+    )
+    line = motion.certificate["tool speed"]
+    assert line.evidence == "proved" and abs(line.excess) < 1e-9
+    for jerk in (None, 20.0):  # squares of what nothing reaches overflow
+        limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": jerk}
+        plain = moves.retime(carriage(), LINE, **limits)
+        assert moves.retime(carriage(), LINE, **limits, tool_speed={"cart": 1e200}).duration == plain.duration
+    robot, waypoints = ur5(), random_waypoints(0, 4)  # whose first part slows the tool down
+    tool, free = robot.link_names[-1], {"velocity": 30.0, "acceleration": 80.0, "torque": np.inf}
+    motion = moves.retime(robot, waypoints, **free, tool_speed={tool: 0.4}, intervals=100)
+    finer = moves.retime(robot, waypoints, **free, tool_speed={tool: 0.4}, intervals=400)
+    assert abs(motion.duration / finer.duration - 1.0) < 4e-3  # of second order in the segments' width
+    q, slope = motion.path(0.0), motion.path(0.0, 1)
+    start = slope * (0.4 / np.linalg.norm(dynamics.frame_velocity(robot, q, slope, tool)[3:]))
+    motion = moves.retime(robot, waypoints, **free, tool_speed={tool: 0.4}, start_velocity=start)
+    assert motion.converged and motion.certificate["tool speed"].excess < 1e-9
+
+
 def test_a_tool_that_stands_still_limits_nothing():
     robot, turn = ur5(), np.zeros((2, 6))
     turn[1, 5] = 1.0
