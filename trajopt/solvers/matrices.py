@@ -17,10 +17,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
-from scipy.sparse import _sparsetools
 
 from trajopt.base.arrays import Array
 from trajopt.solvers.solver import ROUNDING, Program
+
+try:  # a private function: another SciPy may be without it
+    from scipy.sparse._sparsetools import csr_matvec
+except ImportError:
+    csr_matvec = None
 
 # Sparse factors pay where so few entries of a step's matrix are not zero: a cart-pole's horizon, 260 unknowns
 # and 2 % of the entries, takes a tenth of the time.
@@ -143,12 +147,15 @@ class Matrices:
 
 
 def product(matrix: sparse.csr_array, x: Array) -> Array:
-    """matrix @ x without the checks of SciPy, a dozen calls of Python for each of such small products."""
-    if x.dtype != float:
+    """matrix @ x without most checks of SciPy, a dozen calls of Python for each of such small products.
+
+    Raises ValueError for an x of another size, as SciPy does.
+    """
+    rows, columns = matrix.shape
+    if csr_matvec is None or x.dtype != float or x.shape != (columns,):
         return matrix @ x
-    rows = matrix.indptr.size - 1
     found = np.zeros(rows)
-    _sparsetools.csr_matvec(rows, x.size, matrix.indptr, matrix.indices, matrix.data, x, found)
+    csr_matvec(rows, columns, matrix.indptr, matrix.indices, matrix.data, x, found)
     return found
 
 
