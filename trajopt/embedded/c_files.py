@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.embedded.node_terms import NodeTerms
 from trajopt.embedded.step_tables import Affine, StepTables
 from trajopt.parametric.replanning import TOLERANCE, WORST
 from trajopt.solvers.newton.newton import FURTHER
+from trajopt.solvers.solver import LITTLE
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-RESERVED = re.compile(  # words of C99
-    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|"
-    "register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
+HEADERS = re.compile(  # of C99, of which another by the same name could be read in place
+    "assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|stdarg|stdbool|"
+    "stddef|stdint|stdio|stdlib|string|tgmath|time|wchar|wctype"
 )
 UNIT = re.compile(r"[^A-Za-z0-9/^ .-]")  # what does not belong into a unit, as the end of a comment
 PER_LINE = 8  # numbers
@@ -61,9 +63,13 @@ class Names:
 
 
 def check_prefix(name: str) -> None:
-    """OptionError for a name that functions of C cannot begin with."""
-    if not (isinstance(name, str) and NAME.fullmatch(name)) or RESERVED.fullmatch(name):
-        raise OptionError(f"name is {name!r}: functions of C begin with it, give letters, digits and _")
+    """OptionError for a name that functions of C cannot begin with, or that one of its headers has."""
+    if not (isinstance(name, str) and NAME.fullmatch(name)):
+        raise OptionError(
+            f"name is {short_repr(name)}: functions of C begin with it, give letters, digits and _"
+        )
+    if HEADERS.fullmatch(name.lower()):
+        raise OptionError(f"name is {name!r}: {name.lower()}.h is a header of C, give another name")
 
 
 def identifier(name: str) -> str:
@@ -77,7 +83,7 @@ def identifier(name: str) -> str:
 
 def header(tables: StepTables, terms: NodeTerms, names: Names, elapsed: float) -> str:
     """NAME.h: the interface, with names, sizes and times."""
-    nlp, name, big = tables.nlp, names.name, names.name.upper()
+    nlp, name = tables.nlp, names.name
     n, m, nodes, width = tables.order.size, nlp.row_count, nlp.leaf_map.nodes, nlp.leaf_map.width
     quantities, both, envelope = nlp.chain.used_count, n + m, int(_envelope(tables)[1])
     enums, at = [], 0
@@ -95,12 +101,13 @@ def header(tables: StepTables, terms: NodeTerms, names: Names, elapsed: float) -
         **{"J": tables.jacobian.nnz, "line": n, "length": both, "H": envelope, "L": envelope, "inverse": n},
         **{"lower": limits, "upper": limits, "low": both, "high": both, "unit_mu": both, "z": both},
         **{"right": n, "rest": n, "step": n, "slope": n, "of_limits": both, "missed": both},
+        "planned": tables.samples[0].outputs.constant.size,
         "node_work": max(each.sz_w() for each in names.functions),
     }
     arrays = "\n".join(f"    double {key}[{max(size, 1)}];" for key, size in work.items())
     integers = max(each.sz_iw() for each in names.functions)
-    times = ", ".join(f"{t:g}" for t in names.times)
-    return f"""/* {name}: one step of a receding horizon, every {elapsed:g} s, of {n} unknowns and {m} rows.
+    times = ", ".join(map(repr, names.times))
+    return f"""/* {name}: one step of a receding horizon, every {elapsed!r} s, of {n} unknowns and {m} rows.
  *
  *     gcc -O2 -c {name}_step.c {name}_terms.c
  *
@@ -112,9 +119,15 @@ def header(tables: StepTables, terms: NodeTerms, names: Names, elapsed: float) -
  *     }}
  *
  * Units are those of the problem. A plan is a struct of its own; it is large, so keep it off the stack.
+ * A plan that goes on ages. From one that is far from all that is measured, as after an input that was wrong,
+ * no step may lead back: call {name}_start again where it fails many times.
  */
-#ifndef {big}_H
-#define {big}_H
+#ifndef {name}_h_included
+#define {name}_h_included
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
 
 /* inputs[{at}]: the place of the first number of each, and the names of all */
 enum {{
@@ -133,16 +146,22 @@ enum {{
 
 typedef enum {{
     {name}_new = 0,        /* a new plan */
-    {name}_bad_input = 1,  /* an input is not finite, or limits contradict each other */
+    {name}_bad_input = 1,  /* an input is not finite, limits contradict each other, or samples < 0 */
     {name}_infeasible = 2, /* rows violated by more than {WORST:g} of their scale after {FURTHER + 1} steps */
     {name}_no_step = 3     /* limits cannot be met, or no minimum is near */
 }} {name}_status;          /* but for 0 the plan before goes on */
 
 typedef struct {{
-    struct {{ double y[{n}], multipliers[{both}], inputs[{at}], violation; int age; }} plan;
+    struct {{
+        double y[{n}], multipliers[{both}], inputs[{at}];
+        double violation; /* of rows and bounds, the largest, in multiples of their scales */
+        int age;          /* samples, {len(tables.samples) - 1} at most */
+    }} plan;
+    /* all further members are memory of {name}_step and {name}_outputs */
 {arrays}
+    struct {{ double d[{n}], mu[{both}], tau; signed char side[{both}]; }} tried, best;
     double gap[2][{both}], rate[2][{both}], closing[2][{both}], weight, size;
-    signed char side[{both}];
+    signed char side[{both}], first_side[{both}];
     int active[{both}], actives;
     long long int node_integers[{max(integers, 1)}];
 }} {name}_plan;
@@ -150,11 +169,16 @@ typedef struct {{
 /* The plan that was written with the program. */
 void {name}_start({name}_plan *plan);
 
-/* A step from the plan before, for inputs measured so many samples of {elapsed:g} s after it. */
+/* A step from the plan before, for inputs measured so many samples of {elapsed!r} s after it,
+ * from 0 on. What is not finite must stay so: no -ffast-math. */
 {name}_status {name}_step({name}_plan *plan, const double *inputs, int samples);
 
 /* States and controls of the plan. */
 void {name}_outputs({name}_plan *plan, double *states, double *controls);
+
+#ifdef __cplusplus
+}}
+#endif
 
 #endif
 """
@@ -179,6 +203,7 @@ def tables_source(tables: StepTables, terms: NodeTerms, names: Names) -> str:
             "MOST_SAMPLES": len(tables.samples) - 1,
         },
         **{"FURTHER": FURTHER, "WORST": repr(WORST), "STRONG": repr(float(np.sqrt(TOLERANCE)))},
+        **{"LITTLE": repr(LITTLE * TOLERANCE)},
     }
     macros = {
         **{"STEP_PLAN": "plan", "STEP_STATUS": "status", "STEP_START": "start", "STEP_STEP": "step"},

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_count, check_instance, check_positive, numbers
+from trajopt.base.arguments import check_count, check_instance, check_positive, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ResultFolderError
 from trajopt.base.files import file_path, refused, write_text
@@ -47,15 +47,15 @@ class StepExport:
         check_positive("elapsed", self.elapsed)
         check_count("most_samples", self.most_samples, 1)
         times = np.atleast_1d(numbers(self.times, "the times"))
-        if times.ndim != 1 or not times.size or times.min() < 0.0:
+        if times.ndim != 1 or not times.size or not (times.min() >= 0.0 and times.max() < np.inf):
             raise OptionError("times are seconds after the measured state, from 0 on: give one or several")
         if step.structure is not shifts.structure or not step.is_new:
             raise OptionError(
                 "step is no new plan of this program: give one that compiled.step(state) has made"
                 + f" ({step.reason})" * bool(step.reason)
             )
-        if isinstance(self.inputs, str):
-            raise OptionError(f"inputs is '{self.inputs}': give a list of names")
+        if isinstance(self.inputs, str) or not isinstance(self.inputs, Sequence):
+            raise OptionError(f"inputs is {short_repr(self.inputs)}: give a list of names")
         inputs = [table.find(each) for each in dict.fromkeys((*_state_inputs(problem), *self.inputs))]
         target = _checked_folder(folder, self.overwrite)
         named = tuple(_named(problem, each) for each in inputs)
@@ -142,6 +142,8 @@ def _named(problem: Problem, each: Input) -> Named:
         raise OptionError(
             f"'{each.keyword}' can be no input of a step in C: values of states, goals and limits can"
         )
+    if each.table == "constraints":
+        _check_alone(problem, each)
     units: Sequence[str] = ()
     if each.table == "constraints" and each.is_value:
         term = problem.constraints[each.key].term
@@ -149,6 +151,20 @@ def _named(problem: Problem, each: Input) -> Named:
     elif each.table == "parameters" and each.is_value:
         units = [problem.parameters[each.key].unit] * each.pattern.width
     return Named(each.keyword, each.labels, tuple(units))
+
+
+def _check_alone(problem: Problem, each: LimitInput) -> None:
+    """OptionError where the tighter one of two limits bounds the control points of positions."""
+    hulls = {k: c for k, c in enumerate(problem.constraints) if c.hold == "hull" and c.term.quantity == "q"}
+    if (limit := hulls.pop(each.key, None)) is None:
+        return
+    for other in hulls.values():
+        sides = zip((limit.lower, limit.upper), (other.lower, other.upper), strict=True)
+        if any(np.any(np.isfinite(one) & np.isfinite(another)) for one, another in sides):
+            raise OptionError(
+                f"'{each.keyword}' bounds positions as '{other.name}' does, and the tighter one counts: it "
+                "can be no input of a step in C, state one limit instead"
+            )
 
 
 def _checked_folder(folder: str | Path, overwrite: bool) -> Path:

@@ -21,12 +21,13 @@
 #define BEYOND 0.01                    /* of what d = 0 violates a limit by: how far beyond it the limit begins */
 #define POOR 0.1                       /* of the way through a quadratic program, below which it leads nowhere */
 #define WEIGHT 1e5                     /* of active constraints in the factorized matrix, of its largest entry */
+#define HEAVIER 1e3                    /* times that, up to HEAVIEST, where active constraints nearly depend on */
+#define HEAVIEST 1e12                  /* each other, so that refinement is slow */
 #define MOST_REFINEMENTS 20
 #define ACCURATE 1e-15                 /* of the right-hand side, a residual that is not refined further */
 #define LOST 1e-7                      /* of the right-hand side, a residual with which a solution is none */
 
 typedef STEP_PLAN Plan;
-typedef struct { double d[UNKNOWNS], mu[M], tau; signed char side[M]; } Found;
 
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
@@ -208,7 +209,6 @@ static void subtract_H(const Plan *w, const double *v, double *x)
 /* L of the active constraints; 0 where the matrix is not positive definite. */
 static int factorize(Plan *w)
 {
-    w->weight = WEIGHT * w->size;
     memcpy(w->L, w->H, sizeof w->L);
     w->actives = 0;
     for (int row = 0; row < M; row++) {
@@ -253,8 +253,8 @@ static void solve_factors(const Plan *w, double *x)
     }
 }
 
-/* K [x; z] = [right; limits], z and limits by constraint, those that are not active zero; 0 if it fails. */
-static int solve(Plan *w, const double *right, const double *limits, double *x, double *z)
+/* solve, with the weight that constraints have now. */
+static int refine(Plan *w, const double *right, const double *limits, double *x, double *z)
 {
     double size = 1.0, before = INFINITY;
     memset(x, 0, UNKNOWNS * sizeof *x);
@@ -286,6 +286,16 @@ static int solve(Plan *w, const double *right, const double *limits, double *x, 
             z[w->active[a]] += w->weight * (row_times(w, w->active[a], rest) - missed[a]);
     }
     return 0;
+}
+
+/* K [x; z] = [right; limits], z and limits by constraint, those that are not active zero; 0 if it fails. */
+static int solve(Plan *w, const double *right, const double *limits, double *x, double *z)
+{
+    while (!refine(w, right, limits, x, z)) {
+        w->weight *= HEAVIER;
+        if (w->weight > HEAVIEST * w->size || !factorize(w)) return 0;
+    }
+    return 1;
 }
 
 static int is_equation(const Plan *w, int row) { return w->lower[row] == w->upper[row]; }
@@ -340,12 +350,12 @@ static int add(Plan *w, int row, int side)
     return factorize(w);
 }
 
-/* The homotopy from the active set w->side and its multipliers; 0 where it ends early. */
-static int homotopy(Plan *w, Found *found)
+/* The homotopy from the active set w->side and its multipliers to w->tried; 0 where it ends early. */
+static int homotopy(Plan *w)
 {
-    double tau = 0.0, *d = found->d, *mu = w->unit_mu;
+    double tau = 0.0, *d = w->tried.d, *mu = w->unit_mu;
     int changes = 0, ended = 0;
-    memset(d, 0, sizeof found->d);
+    memset(d, 0, sizeof w->tried.d);
     for (int row = 0; row < M; row++) mu[row] = w->side[row] ? w->mu[row] * w->length[row] : 0.0;
     if (!factorize(w) || w->actives > UNKNOWNS) return 0;
     memcpy(w->slope, w->gradient, sizeof w->slope);
@@ -417,19 +427,18 @@ static int homotopy(Plan *w, Found *found)
         if (!solve(w, w->right, w->of_limits, d, w->z)) return 0;
         memcpy(mu, w->z, sizeof w->unit_mu);
     }
-    found->tau = ended ? 1.0 : tau;
-    for (int row = 0; row < M; row++) found->mu[row] = mu[row] / w->length[row];
-    memcpy(found->side, w->side, sizeof found->side);
+    w->tried.tau = ended ? 1.0 : tau;
+    for (int row = 0; row < M; row++) w->tried.mu[row] = mu[row] / w->length[row];
+    memcpy(w->tried.side, w->side, sizeof w->side);
     return 1;
 }
 
-/* The step from the active set of a plan, with the least shift of the Hessian that lets it pass. */
-static int full_step(Plan *w, Found *best)
+/* w->best, the step from an active set, with the least shift of the Hessian that lets it pass; 0 for none. */
+static int full_step(Plan *w)
 {
     static const double SHIFTS[] = {1e-6, 1e-2, 1.0};
-    signed char side[M];
     double shifted = 0.0;
-    best->tau = 0.0;
+    w->best.tau = 0.0;
     w->size = 1.0;
     for (int i = 0; i < UNKNOWNS; i++)
         for (int j = FIRST[i]; j <= i; j++) w->size = larger(w->size, fabs(w->H[ENVELOPE[i] + j]));
@@ -438,16 +447,16 @@ static int full_step(Plan *w, Found *best)
         w->low[row] = (w->lower[row] - value) / w->length[row];
         w->high[row] = (w->upper[row] - value) / w->length[row];
     }
-    memcpy(side, w->side, sizeof side);
+    memcpy(w->first_side, w->side, sizeof w->side);
     for (int k = 0; k < 3; k++) {
-        Found found;
         for (int i = 0; i < UNKNOWNS; i++) w->H[ENVELOPE[i] + i] += (SHIFTS[k] - shifted) * w->size;
         shifted = SHIFTS[k];
-        memcpy(w->side, side, sizeof side);
-        if (homotopy(w, &found) && found.tau > best->tau) *best = found;
-        if (best->tau > 0.5) break;
+        memcpy(w->side, w->first_side, sizeof w->side);
+        w->weight = WEIGHT * w->size;
+        if (homotopy(w) && w->tried.tau > w->best.tau) w->best = w->tried;
+        if (w->best.tau > 0.5) break;
     }
-    return best->tau > 0.0;
+    return w->best.tau > 0.0;
 }
 
 /* The active set by the multipliers, as an interior-point method leaves them: equations are always active. */
@@ -476,6 +485,25 @@ static double violation_of(const Plan *w)
     return worst == worst ? worst : INFINITY;
 }
 
+static void clip(Plan *w)
+{
+    for (int i = 0; i < UNKNOWNS; i++) w->y[i] = smaller(larger(w->y[i], w->lower[ROWS + i]), w->upper[ROWS + i]);
+}
+
+/* Put y inside the bounds of the unknowns, unless that violates rows by more; gives the violation. */
+static double clipped(Plan *w, double violation)
+{
+    double inside;
+    memcpy(w->rest, w->y, sizeof w->rest);
+    clip(w);
+    if (!memcmp(w->rest, w->y, sizeof w->rest)) return violation;
+    rows_at(w, w->y);
+    inside = violation_of(w);
+    if (inside <= larger(violation, LITTLE)) return inside;
+    memcpy(w->y, w->rest, sizeof w->y);
+    return violation;
+}
+
 /* The plan so many samples later as the start of a step: motion and multipliers move along. */
 static void shift(Plan *w, const double *y, const double *mu, const double *before, int samples)
 {
@@ -483,7 +511,7 @@ static void shift(Plan *w, const double *y, const double *mu, const double *befo
     add_product(UNKNOWNS, SHIFT_STARTS[samples], SHIFT_COLUMNS[samples], SHIFT_VALUES[samples], y, w->y);
     add_product(UNKNOWNS, BEFORE_STARTS[samples], BEFORE_COLUMNS[samples], BEFORE_VALUES[samples], before, w->y);
     add_product(UNKNOWNS, NOW_STARTS[samples], NOW_COLUMNS[samples], NOW_VALUES[samples], w->inputs, w->y);
-    for (int i = 0; i < UNKNOWNS; i++) w->y[i] = smaller(larger(w->y[i], w->lower[ROWS + i]), w->upper[ROWS + i]);
+    clip(w);
     for (int row = 0; row < M; row++) {
         const int source = SOURCES[samples][row];
         w->mu[row] = source < 0 ? 0.0 : mu[source] * FACTORS[samples][row];
@@ -501,6 +529,7 @@ void STEP_START(Plan *w)
 
 STEP_STATUS STEP_STEP(Plan *w, const double *inputs, int samples)
 {
+    double violation;
     int number = 0;
     if (samples < 0) return STEP_BAD_INPUT;
     w->plan.age = w->plan.age > MOST_SAMPLES - samples ? MOST_SAMPLES : w->plan.age + samples;
@@ -514,18 +543,18 @@ STEP_STATUS STEP_STEP(Plan *w, const double *inputs, int samples)
     active_sides(w);
     rows_at(w, w->y);
     for (;;) {
-        Found found;
         derivatives_at(w);
-        if (!full_step(w, &found)) return STEP_NO_STEP;
-        for (int i = 0; i < UNKNOWNS; i++) w->y[i] += found.d[i];
-        memcpy(w->mu, found.mu, sizeof w->mu);
-        memcpy(w->side, found.side, sizeof w->side);
+        if (!full_step(w)) return STEP_NO_STEP;
+        for (int i = 0; i < UNKNOWNS; i++) w->y[i] += w->best.d[i];
+        memcpy(w->mu, w->best.mu, sizeof w->mu);
+        memcpy(w->side, w->best.side, sizeof w->side);
         number++;
         rows_at(w, w->y);
-        w->plan.violation = violation_of(w);
-        if (w->plan.violation <= WORST) break;
+        violation = violation_of(w);
+        if (violation <= WORST) break;
         if (number > FURTHER) return STEP_INFEASIBLE;
     }
+    w->plan.violation = clipped(w, violation);
     memcpy(w->plan.y, w->y, sizeof w->y);
     memcpy(w->plan.multipliers, w->mu, sizeof w->mu);
     memcpy(w->plan.inputs, w->inputs, sizeof w->inputs);
@@ -536,8 +565,8 @@ STEP_STATUS STEP_STEP(Plan *w, const double *inputs, int samples)
 void STEP_OUTPUTS(Plan *w, double *states, double *controls)
 {
     const int age = w->plan.age;
-    double values[TIMES * OUTPUTS];
-    memcpy(values, OUTPUT_CONSTANT[age], sizeof values);
+    double *values = w->planned;
+    memcpy(values, OUTPUT_CONSTANT[age], sizeof w->planned);
     add_product(TIMES * OUTPUTS, OUTPUT_STARTS[age], OUTPUT_COLUMNS[age], OUTPUT_VALUES[age], w->plan.y, values);
     add_product(TIMES * OUTPUTS, PLANNED_STARTS[age], PLANNED_COLUMNS[age], PLANNED_VALUES[age], w->plan.inputs,
                 values);

@@ -121,7 +121,7 @@ def test_steps_are_those_of_python_with_limits_that_become_active(upright, writt
     assert written.step([np.nan, 0.0, 0.0]) == BAD_INPUT
     held = compiled.step([np.nan, 0.0], before=step, elapsed=PERIOD)
     assert not held.is_new and written.gap(held) < EQUAL
-    assert written.step([0.0, 0.0, np.inf], -1) == BAD_INPUT and written.gap(held) < EQUAL
+    assert written.step([0.0, 0.0, 0.0], -1) == BAD_INPUT and written.gap(held) < EQUAL
     state = held.x(PERIOD) + 0.05
     step = compiled.step(state, before=held, elapsed=PERIOD)
     assert written.step([*state, 0.0]) == NEW and written.gap(step) < EQUAL
@@ -173,19 +173,24 @@ def test_an_arm_steps_as_in_python(tmp_path):
     problem.subject_to(trajopt.v, -4.0, 4.0, hold="hull")
     problem.subject_to(trajopt.q, -1.0, 0.6, hold="hull")
     compiled = trajopt.compile(problem)
-    step = compiled.step(np.zeros(4))
-    folder = compiled.to_c(tmp_path, step, elapsed=0.02, inputs=["goal"], times=TIMES, name="arm")
+    step = first = compiled.step(np.zeros(4))
+    folder = compiled.to_c(tmp_path, step, elapsed=0.02, inputs=["goal", "tau"], times=TIMES, name="arm")
     arm, random, limited = built(folder, "arm", 4, 2), np.random.default_rng(0), set()
     assert arm.gap(step) < EQUAL
     for k in range(11):
         goal = [0.4 + 0.1 * k, -0.4 - 0.05 * k]
         state = step.x(0.02) + 0.01 * random.standard_normal(4)
         step = compiled.step(state, before=step, elapsed=0.02, goal=goal)
-        assert step.is_new and arm.step([*state, *goal]) == NEW
+        assert step.is_new and arm.step([*state, *goal, -20.0, -20.0, 20.0, 20.0]) == NEW
         assert arm.gap(step) < EQUAL
         bounds = step.nlp.upper[:2]
         limited |= {bool(each) for each in bounds == 0.6}
     assert limited == {False, True}
+    # Limits that become active nearly depend on those that are.
+    again, state, goal, low, high = Library(arm.code, "arm", 4, 2), first.x(0.02), [1.0, -0.7], -2.0, 9.0
+    step = compiled.step(state, before=first, elapsed=0.02, goal=goal, tau=(low, high))
+    assert step.is_new and again.step([*state, *goal, low, low, high, high]) == NEW
+    assert again.gap(step) < EQUAL
 
 
 def test_the_interface_says_all_that_goes_in_and_out(upright, tmp_path):
@@ -204,6 +209,7 @@ def test_the_interface_says_all_that_goes_in_and_out(upright, tmp_path):
         "pole_input_aim_int_x = 2, /* aim_int_x */",
     ):
         assert line in text
+    assert 'extern "C" {' in text and "times: 0.0, 0.013, 0.4 s" in text
     assert "pole_times = 3" in text and "controls[times][controls]: torque" in text and "int x;" not in text
     with pytest.raises(ResultFolderError, match="not empty"):
         compiled.to_c(folder, first, elapsed=PERIOD)
@@ -215,20 +221,30 @@ def test_the_interface_says_all_that_goes_in_and_out(upright, tmp_path):
 
 def test_what_is_no_c_is_refused_by_name(upright, tmp_path):
     compiled, first = upright
-    for name in ("1st", "a b", "int", "x;", ""):
+    for name in ("1st", "a b", "Math", "x;", ""):
         with pytest.raises(OptionError, match="name is"):
             compiled.to_c(tmp_path, first, elapsed=PERIOD, name=name)
+    for inputs in (TARGET, None):
+        with pytest.raises(OptionError, match="give a list of names"):
+            compiled.to_c(tmp_path, first, elapsed=PERIOD, inputs=inputs)
     with pytest.raises(OptionError, match="weight_deviation"):
         compiled.to_c(tmp_path, first, elapsed=PERIOD, inputs=["weight_deviation"])
     with pytest.raises(UnknownNameError, match="aim"):
         compiled.to_c(tmp_path, first, elapsed=PERIOD, inputs=["aim"])
     with pytest.raises(OptionError, match="no new plan"):
         compiled.to_c(tmp_path, first.held(0.1, first.status, "late"), elapsed=PERIOD)
-    with pytest.raises(OptionError, match="from 0 on"):
-        compiled.to_c(tmp_path, first, elapsed=PERIOD, times=[-1.0])
+    for times in ([-1.0], np.inf):
+        with pytest.raises(OptionError, match="from 0 on"):
+            compiled.to_c(tmp_path, first, elapsed=PERIOD, times=times)
     problem = pendulum()
     problem.minimize(foreign_term(lambda q: 0.1 * q[:1] ** 2, "numpy", name="callback"))
     called = trajopt.compile(problem)
     with pytest.raises(OptionError, match="term 'callback' is computed by functions of Python"):
         called.to_c(tmp_path, called.step([0.2, 0.0]), elapsed=PERIOD)
+    narrowed = pendulum()
+    for name, limit in (("wall", 0.6), ("door", 0.8)):
+        narrowed.subject_to(trajopt.q, upper=[limit, np.inf], hold="hull", name=name)
+    twice = trajopt.compile(narrowed)
+    with pytest.raises(OptionError, match="'wall' bounds positions as 'door' does"):
+        twice.to_c(tmp_path, twice.step([0.2, 0.0]), elapsed=PERIOD, inputs=["wall"])
     assert not list(tmp_path.iterdir())
