@@ -81,7 +81,7 @@ def load_scene(path_or_xml: str | os.PathLike[str], **how: Any) -> Scene:
     """The obstacles of a URDF, a table or a room, whose root link stands at the world's origin.
 
     how : arguments of `urdf_shapes`. Joints that move stay at zero; links without a <collision> take their
-    <visual>, as those of many scenes do. Raises UrdfError.
+    <visual>, as those of many scenes do. Raises UrdfError, also where no shape is left.
     """
     robot = urdf_root(path_or_xml)
     links = urdf_links(robot)
@@ -94,6 +94,11 @@ def load_scene(path_or_xml: str | os.PathLike[str], **how: Any) -> Scene:
         while link in outer:
             link, pose = outer[link].parent, outer[link].origin.then(pose)
         placed.append(shape.moved(pose.rotation, pose.position).on(None))
+    if not placed:
+        raise UrdfError(
+            "no link has a shape that is read, so that there is no obstacle: give a file with <collision> or "
+            "<visual>, and leave out what skips them"
+        )
     return Scene(placed)
 
 

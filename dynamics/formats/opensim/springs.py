@@ -32,7 +32,6 @@ LIMIT, LINEAR = "CoordinateLimitForce", "SpringGeneralizedForce"
 class CoordinateSpring:
     """The sum of both forces on a coordinate of the robot, in rad or m, N m or N.
 
-
     sign, zero : value in the file = sign q + zero
     lower, upper : (limit, stiffness) beyond it;  transition, damping : w and d
     stiffness, rest, viscosity : k, q_0 and c

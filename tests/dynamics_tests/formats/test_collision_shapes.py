@@ -60,6 +60,8 @@ def test_a_scene_of_urdf_stands_where_fixed_joints_place_it():
     by_kind = {shape.kind: shape for shape in dynamics.load_scene(text).shapes}
     np.testing.assert_allclose(by_kind["box"].position, [0.0, 0.5, 0.7], atol=1e-15)
     np.testing.assert_allclose(by_kind["sphere"].position, [-0.1, 0.0, 1.4], atol=1e-15)
+    with pytest.raises(dynamics.UrdfError, match="there is no obstacle"):
+        dynamics.load_scene(text.replace("visual>", "inside>").replace("collision>", "inside>"))
 
 
 def test_solids_without_size_are_none():
