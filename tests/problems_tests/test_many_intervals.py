@@ -9,7 +9,7 @@ from benchmarks.solvers.intervals import build
 from trajopt.solvers.kkt import kkt_residuals
 
 
-@long_first("fine, locked", [(320, False), (320, True), (640, False), (1280, False), (640, True)], 2)
+@long_first("fine, locked", [(320, True), (320, False), (640, False), (1280, False), (640, True)])
 def test_fine_meshes_converge_to_the_optimum_of_coarser_ones(fine, locked):
     objectives = []
     for intervals in (160, fine):

@@ -170,7 +170,7 @@ def mutated(value, rng):
     return value
 
 
-@fast_first("count", [8, 120])
+@fast_first("count", [8, 40, 120], 1, 1)
 def test_statements_that_nobody_wrote_are_refused_in_our_words_or_change_nothing(count):
     statement = json.loads(json.dumps(statement_of(stated())))
     rng = np.random.default_rng(0)

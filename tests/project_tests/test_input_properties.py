@@ -20,7 +20,7 @@ from trajopt.base.errors import ProblemError, TrajoptError
 
 pytestmark = pytest.mark.long
 
-repeatable = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+repeatable = settings(max_examples=75, deadline=None, derandomize=True, database=None)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | finite | st.text(max_size=5),

@@ -119,7 +119,7 @@ def test_the_same_command_gives_the_same_control_points_bit_for_bit(tmp_path):
     """In new processes; the commands hold no limit of time that a slow machine could reach."""
     points = []
     for folder in (tmp_path / "one", tmp_path / "two"):
-        run = command("solve", "two_link_pr", "--set", "intervals=8", "--starts", "3", "--out", folder)
+        run = command("solve", "two_link_pr", "--set", "intervals=4", "--starts", "2", "--out", folder)
         subprocess.run(run, env=environment(), check=False, capture_output=True)
         with np.load(folder / "solution.npz") as file:
             points.append((file["control_points_0"].tobytes(), file["durations"].tobytes()))
@@ -147,9 +147,13 @@ def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@long_first("kills", [3, int(os.environ.get("TRAJOPT_KILLS", "50"))], ids=["some", "many"])
-def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path, kills):
-    """At random moments of a process that solves and writes; motions of 1 and 4 kg take 2 and 4 s.
+@long_first(
+    "kills, draws", [(3, False), (int(os.environ.get("TRAJOPT_KILLS", "50")), True)], ids=["some", "many"]
+)
+def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path, kills, draws):
+    """At random moments of a process that solves and writes, with many kills figures too.
+
+    Motions of 1 and 4 kg take 2 and 4 s.
 
     Many are 50, or as many as the environment variable TRAJOPT_KILLS tells; there are more, later ones, where
     the machine has become so slow that no turn has ended. A process that has imported
@@ -161,7 +165,7 @@ def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path, kills):
         "from problems.cli.command_line import main\n"
         "def turn(number):\n"
         "    mass = str(4 - 3 * (number % 2))\n"
-        "    main(['solve', 'double_integrator', '--set', 'mass=' + mass, '--out', sys.argv[1], '--plot'],"
+        "    main(['solve', 'double_integrator', '--set', 'mass=' + mass, '--out', *sys.argv[1:]],"
         " standalone_mode=False)\n"
         "turn(0)\n"
         "begun = time.monotonic()\n"
@@ -178,7 +182,7 @@ def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path, kills):
     )
     rng = random.Random(0)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    command = [sys.executable, "-c", code, str(tmp_path)]
+    command = [sys.executable, "-c", code, str(tmp_path), *["--plot"] * draws]
     found = set()
     with subprocess.Popen(command, env=environment(), **pipes) as run:
         for kill in itertools.count():

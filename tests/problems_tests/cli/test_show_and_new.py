@@ -104,7 +104,7 @@ def test_a_new_walk_adds_a_cost_that_relieves_the_knees(tmp_path, monkeypatch):
 OWN_FIGURE = """
 import problems
 
-build = lambda: problems.two_link_rr.build(intervals=6)
+build = lambda: problems.double_integrator.build()
 
 
 def draw(solution, folder, ending):
@@ -119,8 +119,8 @@ def test_a_problem_file_adds_figures_of_its_own(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(OWN_FIGURE, encoding="utf-8")
     solved = run("solve", "mine.py", "--plot", "--report", "--out", "out")
     assert solved.exit_code == 0, solved.output
-    assert (tmp_path / "out" / "own.png").read_bytes() == b"a picture of 2 joints"
-    picture = b64encode(b"a picture of 2 joints").decode("ascii")
+    assert (tmp_path / "out" / "own.png").read_bytes() == b"a picture of 1 joints"
+    picture = b64encode(b"a picture of 1 joints").decode("ascii")
     assert picture in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     drawn = run("plot", "out", "--problem", "mine.py", "--format", "svg")
     assert drawn.exit_code == 0 and (tmp_path / "out" / "own.svg").is_file()

@@ -44,7 +44,8 @@ def test_every_step_constraint_can_be_left_out_by_its_name(cost):
     added = {"cost": cost, "contact": "imposed", "clearance": 0.01, "sole": 0.04}
     whole = gait.build(**added)
     rows = {use.name for use in whole.constraints + whole.periodicities}
-    for name in FORMULATIONS[cost].constraints:
+    of_both = FORMULATIONS["sourced"].constraints
+    for name in [each for each in FORMULATIONS[cost].constraints if cost == "sourced" or each not in of_both]:
         problem = gait.build(**added, without=name)
         left = {use.name for use in problem.constraints + problem.periodicities}
         assert left < rows, name
