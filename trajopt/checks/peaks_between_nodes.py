@@ -145,9 +145,10 @@ def sample_times(solution: Solution, density: Density, interval: Interval | None
 
 
 def _samples_of_data(solution: Solution, times: Array) -> Iterator[Array]:
-    """The sample of every table between two neighbouring times that is farthest from the line between these.
+    """The samples of tables that are farthest from the line between two neighbouring times.
 
-    A pulse of a table may be shorter than any grid, and where the duration is free, no breakpoint is there.
+    One above it and one below it, of every column: a pulse of a table may be shorter than any grid, and where
+    the duration is free, no breakpoint is there.
     """
     for data in solution.problem.datasets.values():
         start, factor = solution.problem.start_time, 1.0
@@ -161,11 +162,12 @@ def _samples_of_data(solution: Solution, times: Array) -> Iterator[Array]:
         samples, cell = data.times[inside], cell[inside]
         ends, own = data.at(at), data.at(samples)
         share = ((samples - at[cell]) / (at[cell + 1] - at[cell]))[:, None]
-        away = np.abs(own - (1.0 - share) * ends[cell] - share * ends[cell + 1]).max(axis=1)
-        largest = np.zeros(at.size)
-        np.maximum.at(largest, cell, away)
-        kept = (away > AGREEMENT * np.ptp(data.values)) & (away == largest[cell])
-        yield (samples[kept] - start) / factor
+        above = own - (1.0 - share) * ends[cell] - share * ends[cell + 1]
+        for away in (above, -above):
+            largest = np.zeros_like(ends)
+            np.maximum.at(largest, cell, away)
+            kept = (away > AGREEMENT * np.ptp(data.values, axis=0)) & (away == largest[cell])
+            yield (samples[kept.any(axis=1)] - start) / factor
 
 
 def dense_samples(solution: Solution, density: Density = CHECK_DENSITY) -> MotionSamples:

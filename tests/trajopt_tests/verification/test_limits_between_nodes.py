@@ -256,3 +256,28 @@ def test_samples_that_grids_share_stand_once():
     times = sample_times(solution, CHECK_DENSITY)
     assert times[0] == 0.0 and times[-1] == solution.duration
     assert np.diff(times).min() > 1e-13 * solution.duration
+
+
+@pytest.mark.parametrize("others", [[0.0, 1.0, 0.0, -2.0], [0.0, -2.0, 0.0, 1.0]])
+@pytest.mark.parametrize("size", [1.0, 1e9])
+def test_a_pulse_of_a_table_is_seen_beside_larger_ones(others, size):
+    """Larger ones are on the other side, or of another column, between the same two samples."""
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=(1.0, 2.0)))
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[1.0])
+    values = np.zeros((7, 2))
+    values[1:5, 0], values[2, 1] = others, size
+    problem.data(
+        "push", np.concatenate([[0.0], 0.2 + 1e-4 * np.arange(5), [2.0]]), values, interpolation="linear"
+    )
+
+    @trajopt.term
+    def pushed(node):
+        return 1e-3 * node.u + node.data("push")[0]
+
+    problem.minimize(trajopt.state("u") ** 2)
+    solution = trajopt.solve(problem, refine=None, starts=1)
+    solution.problem.subject_to(pushed, upper=0.5, name="push")
+    report = solution.verify()
+    assert solution.converged and not report.holds and report.reason.startswith("push: violated by 0.50")
