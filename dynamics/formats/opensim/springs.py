@@ -22,6 +22,7 @@ from dynamics.formats.opensim.elements import (
     number_of,
     objects,
     text_of,
+    vector_of,
 )
 from dynamics.formats.opensim.naming import OsimNames, OwnCoordinate
 
@@ -69,6 +70,7 @@ def springs_of(
 
     kinds : coordinate of the robot -> "revolute" or "prismatic";  written : the coordinates of the file
     """
+    in_radians = set(_coupled_in_opensim(model))
     for force in objects(model, "ForceSet"):
         if force.tag not in (LIMIT, LINEAR) or not flag_of(force, "appliesForce", True):
             continue
@@ -76,12 +78,29 @@ def springs_of(
         named = coordinate_named(text_of(force, "coordinate", what=what), written, f"{what} is on")
         own = names.coordinates.get(named, OwnCoordinate(named))
         if own.name in kinds:
-            unit = np.pi / 180.0 if force.tag == LIMIT and kinds[own.name] == "revolute" else 1.0
-            yield _spring(force, what, own, unit)
+            in_degrees = kinds[own.name] == "revolute" and named not in in_radians
+            yield _spring(force, what, own, np.pi / 180.0 if force.tag == LIMIT and in_degrees else 1.0)
+
+
+def _coupled_in_opensim(model: Element) -> Iterator[str]:
+    """Coordinates of custom joints, alone and by joint, that are no angles to OpenSim, but "coupled".
+
+    Angles turn a body about an axis by themselves, +-1 the slope of a LinearFunction, and slide none so.
+    """
+    for joint in (each for each in objects(model, "JointSet") if each.tag == "CustomJoint"):
+        linear = set[tuple[str, str]]()
+        for axis in joint.iter("TransformAxis"):
+            function = axis.find("LinearFunction")
+            function = axis.find("function/LinearFunction") if function is None else function
+            if function is not None and abs(vector_of(function, "coefficients", "1 0", "", 2)[0]) == 1.0:
+                linear.add((axis.get("name", "")[:-1], text_of(axis, "coordinates", "").strip()))
+        for name in (coordinate.get("name", "") for coordinate in joint.iter("Coordinate")):
+            if ("rotation", name) not in linear or ("translation", name) in linear:
+                yield from (name, f"{joint.get('name')}/{name}")
 
 
 def _spring(force: Element, what: str, own: OwnCoordinate, unit: float) -> CoordinateSpring:
-    """A spring; limits and stiffness of a limit force on an angle are in degrees."""
+    """A spring; limits, transition, stiffness and damping of a limit force are by this unit."""
 
     def number(tag: str, default: str | None = None) -> float:
         return number_of(force, tag, default, what)

@@ -5,7 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
-from osim_text import body, joint, osim_text  # pyright: ignore
+from osim_text import (  # pyright: ignore
+    body,
+    constant,
+    joint,
+    linear,
+    osim_text,
+    spatial_transform,
+    spline,
+)
 
 import dynamics
 import trajopt
@@ -57,6 +65,30 @@ def test_another_sign_and_zero_of_a_coordinate_turn_the_force_with_it():
     bend = np.stack([0.4 - OPENSIM[:, 0], 0.0 * OPENSIM[:, 0]], axis=1)
     found = osim.spring_moments(bend, -OPENSIM[:, [1, 1]])
     assert found["bend"] == pytest.approx(-OPENSIM[:, 2], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("turn", "slide", "is_angle"),
+    [
+        (linear(-1.0, 0.3), spline([-2, 0, 2], [-0.2, 0, 0.2]), True),
+        (linear(2.0), constant(), False),
+        (spline([-2, 0, 1, 2], [-2, 0, 1.1, 2]), constant(), False),
+        (f"<MultiplierFunction><function>{linear()}</function></MultiplierFunction>", constant(), False),
+        (linear(), linear(), False),
+    ],
+    ids=["an angle", "twice", "by a spline", "a multiple", "a slide, too"],
+)
+def test_limits_are_in_degrees_where_opensim_takes_a_coordinate_for_an_angle(turn, slide, is_angle):
+    """Numbers of OpenSim 4.6 at 1.3 rad and -0.4 rad/s."""
+    axes = ("0 0 1", "angle", turn), *((axis, "", constant()) for axis in ("0 1 0", "1 0 0"))
+    slides = ("1 0 0", "angle", slide), *((axis, "", constant()) for axis in ("0 1 0", "0 0 1"))
+    transform = spatial_transform(*axes, *slides)
+    knee = joint("CustomJoint", "knee", "ground", "one", ("angle",), transform=transform)
+    in_radians = ANGLE.replace(">60<", ">0.2<").replace("<transition>10", "<transition>2")
+    forces = ANGLE if is_angle else in_radians
+    osim = dynamics.load_osim(osim_text([body("one")], [knee], forces=forces))
+    moment = osim.spring_moments(np.array([1.3]), np.array([-0.4]))["angle"]
+    assert moment == pytest.approx(-17.50987083139759 if is_angle else -1.1862537500000003, abs=1e-12)
 
 
 def test_springs_that_do_nothing_or_cannot_be_are_named():
