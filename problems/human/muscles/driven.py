@@ -88,7 +88,8 @@ def muscle_problem(
         every = [model.spring_moments(node.q, node.v), {} if moments is None else moments(node)]
         driving = [node.muscle_moment[i] for i in range(len(names))]
         for joint, moment in (pair for further in every for pair in further.items()):
-            driving[names.index(joint)] += moment
+            check_known("coordinate", joint, names)
+            driving[names.index(joint)] = driving[names.index(joint)] + moment
         return [one + node.reserve[motor[i]] if i in motor else one for i, one in enumerate(driving)]
 
     system = muscle_system(muscles, tendon, smoothing, len(motor), dynamics=robot, torques=torques)

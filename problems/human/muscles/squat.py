@@ -89,11 +89,12 @@ def solve_squat(
     are asked for, both on a coarse mesh, from which the last one starts. No nodes are added where limits
     are exceeded between those of the mesh.
     """
+    last = squat_to_stand(model, intervals=intervals, reserves=reserves, **options)  # first, for its refusals
     start = None
-    for strength, count in ((max(STRONG, reserves), COARSE), (reserves, COARSE)):
-        problem = squat_to_stand(model, intervals=count, reserves=strength, **options)
+    for strength in (max(STRONG, reserves), reserves):
+        problem = squat_to_stand(model, intervals=COARSE, reserves=strength, **options)
         start = _solved(problem, start, ROUGH)
-    return _solved(squat_to_stand(model, intervals=intervals, reserves=reserves, **options), start, TOLERANCE)
+    return _solved(last, start, TOLERANCE)
 
 
 def _solved(problem: trajopt.Problem, start: trajopt.Solution | None, tolerance: float) -> trajopt.Solution:

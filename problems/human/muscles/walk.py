@@ -7,11 +7,11 @@
                 heel and toe of standing feet are still and push upward, inside the friction cone
                 after T = L / speed the other side is where this one began, L ahead, with activations, too
 
-A and B are the forces of both legs, H the height, m the mass, alpha angular accelerations. When feet become
-flat and leave the ground, with what forces, follows from the cost. Passive moments are those of adults by
-`passive_moments`, in place of the fibres' own. Models are those of `squat`, which have rigid feet; terms and
-weights are those of `gait`, but for its power. Its stored walk, which torques drive, is where the search
-begins: no curve was measured.
+A and B are the forces of both legs, H a height of 1.75 m, m the mass, alpha angular accelerations. When feet
+become flat and leave the ground, with what forces, follows from the cost. Passive moments are those of adults
+by `passive_moments`, in place of the fibres' own. Models are those of `squat` with a joint between pelvis and
+trunk and no other coordinate; their feet are rigid. Terms and weights are those of `gait`, but for its power.
+Its stored walk, which torques drive, is where the search begins: no curve was measured.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from problems.human.muscles.squat import LEG, PELVIS, with_feet
 from problems.human.predicted.predicted_step import MOST_ITERATIONS, rate_of_leg_forces
 from problems.human.predicted.solved_walk import ARC, FILE, LENGTH_OF_SPEED, TIME, WALKS, solved_curves
 from problems.human.predicted.stances import BETWEEN_POINTS, LONGEST, ORDER, RULE, SHORTEST, limit_times
-from trajopt.base.arguments import check_positive
+from trajopt.base.arguments import check_positive, list_names
+from trajopt.base.errors import ProblemError
 
 Intervals = tuple[int, int, int, int]  # of the mesh, arc by arc
 STANCES = (("heel_r", "toe_l"), ("heel_r", "toe_r", "toe_l"), ("heel_r", "toe_r"), ("toe_r",))
@@ -68,8 +69,9 @@ def muscle_walk(
     rough : whether they have three Radau points in place of four Gauss points, and no limits between these
     reserves : N m, strength of motors beside the muscles of the legs
     force_rate, steadiness : weights without unit;  smoothness : s^4
-    Raises ProblemError for a model without muscles, or that lacks a coordinate or a frame of the feet, and
-    OptionError for a speed or a length that is not positive.
+    Raises ProblemError for a model without muscles, that lacks a coordinate or a frame of the feet, that has
+    further coordinates, or a muscle without its like on the other side, and OptionError for a speed or a
+    length that is not positive.
     """
     check_positive("speed", speed)
     own_speed, own_length = WALKS[FILE]
@@ -77,8 +79,18 @@ def muscle_walk(
     check_positive("step_length", length)
     model, duration = with_feet(model, TRUNK), length / speed
     names, muscles = tuple(model.robot.joint_names), muscles_in(model)
-    start, durations = _stored_walk(model, length)
     legs = [f"{joint}_{side}" for side in "rl" for joint in LEG]
+    if further := [name for name in names if name not in (*PELVIS, TRUNK, *legs)]:
+        raise ProblemError(
+            f"a sagittal walk does not move {list_names(further)}: hold them, too, by "
+            "dynamics.load_osim(path, hold=[...], muscles=True)"
+        )
+    if single := [name for name in muscles.names if other_side(name) not in muscles.names]:
+        raise ProblemError(
+            f"no muscle of the other side is named like {list_names(single)}: a step ends where the other "
+            "side began, so give each its like, with names that end in _r and _l"
+        )
+    start, durations = _stored_walk(model, length)
     schedule = trajopt.Schedule(
         [(points, (SHORTEST * duration, LONGEST * duration)) for points in STANCES], feet=POINTS
     )
@@ -112,9 +124,9 @@ def muscle_walk(
     knees = ["knee" in name for name in names]
     problem.subject_to(trajopt.q, upper=np.where(knees, 0.0, np.inf), name="knees do not bend back")
     g = float(np.linalg.norm(model.robot.gravity))
-    seconds, weight = TABLE_HEIGHT / g, g * model.robot.total_mass
-    problem.minimize(rate_of_leg_forces(problem, weight), force_rate * seconds)
-    problem.minimize(_turning(names), steadiness * seconds**2)
+    square, weight = TABLE_HEIGHT / g, g * model.robot.total_mass  # s^2, N
+    problem.minimize(rate_of_leg_forces(problem, weight), force_rate * square)
+    problem.minimize(_turning(names), steadiness * square**2)
     problem.minimize(trajopt.a**2, smoothness, name="smoothness")
     ends = np.append(0.0, np.cumsum(durations))
 
@@ -140,21 +152,19 @@ def solve_walk(
     those that are asked for, both on a coarse mesh and at 1.25 m/s. From there the search goes on at the step
     that is asked for, coarse and then fine.
     """
-    known, wanted = {"speed": SPEED}, {"speed": speed, "step_length": step_length}
-    found = None
-    for strength, step, rough in (
-        (max(STRONG, reserves), known, True), (reserves, known, True), (reserves, wanted, True),
-        (reserves, wanted, False),
-    ):  # fmt: skip
-        mesh = COARSE if rough else intervals
-        problem = muscle_walk(model, intervals=mesh, rough=rough, reserves=strength, **step)
-        if found is not None:
-            problem.guess(found)
-        options, tolerance = {} if found is None else NEAR, ROUGH if rough else TOLERANCE
+    wanted = {"speed": speed, "step_length": step_length, "reserves": reserves}
+    last = muscle_walk(model, intervals=intervals, **wanted)  # first, for what it refuses
+    strong, weak = {"reserves": max(STRONG, reserves)}, {"reserves": reserves}
+    solution = None
+    for step in (strong, weak, wanted, None):
+        problem = last if step is None else muscle_walk(model, intervals=COARSE, rough=True, **step)
+        if solution is not None:
+            problem.guess(solution)
+        options, tolerance = {} if solution is None else NEAR, TOLERANCE if step is None else ROUGH
         solver = trajopt.Ipopt(tol=tolerance, options=options, max_iterations=MOST_ITERATIONS)
-        found = trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False)
-    assert found is not None
-    return found
+        solution = trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False)
+    assert solution is not None
+    return solution
 
 
 def walk_curves(solution: trajopt.Solution) -> tuple[dict[str, np.ndarray], np.ndarray]:

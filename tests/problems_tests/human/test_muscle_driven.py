@@ -8,7 +8,7 @@ import dynamics
 import trajopt
 from dynamics.muscles.muscled_robot import MuscledRobot
 from problems.human.muscles.driven import muscle_problem
-from trajopt.base.errors import ProblemError
+from trajopt.base.errors import ProblemError, UnknownNameError
 
 MESH = trajopt.Trajectory.collocation(intervals=40, order=3, duration=0.8)
 
@@ -61,6 +61,13 @@ def test_muscles_alone_drive_a_robot_whose_coordinates_have_no_reserve():
     assert solution.converged and "reserves" not in solution.cost_terms
     moment = float(solution.value(trajopt.Quantity("muscle_moment"), 0.8)[0])
     assert float(solution.tau(0.8)[0]) == pytest.approx(moment, abs=1e-3)
+
+
+def test_a_further_moment_of_no_coordinate_is_refused():
+    model = dynamics.load_osim(muscled_arm(), muscles=True)
+    problem = muscle_problem(model, MESH, moments=lambda node: {"elbo": -3.0 * node.q[0]})
+    with pytest.raises(UnknownNameError, match="no coordinate is called 'elbo'"):
+        problem.summary()
 
 
 def test_what_muscles_cannot_drive_is_refused():

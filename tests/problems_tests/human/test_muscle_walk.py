@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
+from muscled_arm import MUSCLE, muscled_arm  # pyright: ignore  (tests/support is on the path)
+from osim_text import body, joint, osim_text  # pyright: ignore
 
 import dynamics
 import trajopt
@@ -47,3 +48,33 @@ def test_a_walk_needs_feet_and_a_speed():
         muscle_walk(dynamics.load_osim(muscled_arm(), muscles=True))
     with pytest.raises(OptionError, match="speed"):
         muscle_walk(dynamics.load_osim(muscled_arm(), muscles=True), speed=0.0)
+    with pytest.raises(OptionError, match="step_length"):  # before the first search
+        solve_walk(dynamics.load_osim(legs(), muscles=True), step_length=-0.6)
+
+
+def legs(*further):
+    """Two legs, a trunk and a muscle of the right leg alone; further : joints"""
+    hips = [joint("PlanarJoint", "hips", "ground", "pelvis", ("pelvis_tilt", "pelvis_tx", "pelvis_ty"))]
+    links = ["pelvis", "torso"]
+    hips.append(joint("PinJoint", "back", "pelvis", "torso", ("lumbar_extension",)))
+    for side in "rl":
+        chain = ["pelvis", *(f"{name}_{side}" for name in ("femur", "tibia", "talus", "calcn", "toes"))]
+        coordinates = ("hip_flexion",), ("knee_angle",), ("ankle_angle",), (), ()
+        for inner, outer, names in zip(chain, chain[1:], coordinates, strict=False):
+            moved = tuple(f"{name}_{side}" for name in names)
+            kind = "PinJoint" if moved else "WeldJoint"
+            hips.append(joint(kind, f"to_{outer}", inner, outer, moved, at="0 -0.4 0"))
+        links += chain[1:]
+    muscle = MUSCLE.format(name="soleus_r", force=900, start="0 0.2 0", end="0.1 0 0")
+    muscle = muscle.replace("/ground", "/bodyset/tibia_r").replace("/bodyset/fore", "/bodyset/calcn_r")
+    links += ["arm"] * bool(further)
+    return osim_text([body(name) for name in links], [*hips, *further], forces=muscle)
+
+
+def test_a_walk_is_of_legs_and_a_trunk_alone_that_mirror_each_other():
+    arm = joint("PinJoint", "shoulder", "torso", "arm", ("arm_flex",))
+    with pytest.raises(ProblemError, match="does not move arm_flex: hold them"):
+        muscle_walk(dynamics.load_osim(legs(arm), muscles=True))
+    held = dynamics.load_osim(legs(arm), hold=["arm_flex"], muscles=True)
+    with pytest.raises(ProblemError, match="no muscle of the other side is named like soleus_r"):
+        muscle_walk(held)
