@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from interrupts import hears_ctrl_c
-from tiers import long_first
 
 import problems
 import trajopt
@@ -287,7 +286,8 @@ def build(mass=1.0):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@long_first("processes", [2, 1])
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2])
 def test_ctrl_c_ends_a_sweep_at_once_and_keeps_what_is_done(tmp_path, processes):
     """The points of 3 and 4 kg would take an hour."""
     (tmp_path / "slow.py").write_text(SLOW)

@@ -34,8 +34,8 @@ WEIGHT = 75.0 * 9.81
 
 @pytest.fixture(scope="module")
 def run():
-    """At the defaults, on the first mesh."""
-    return trajopt.solve(running.build(), refine=None, progress="silent")
+    """At the defaults, refined as `solve` does."""
+    return trajopt.solve(running.build(), progress="silent")
 
 
 def test_all_arcs_of_a_run_have_as_many_intervals_and_those_of_a_step_by_the_time_that_they_take_at_first():
@@ -122,17 +122,11 @@ def test_a_run_has_no_longest_step_of_legs_on_the_ground():
 
 
 @pytest.mark.long
-def test_the_run_is_one_of_people(run):
+def test_the_default_run_is_one_of_people_and_passes_verify(run):
     """Duty factor, flight and peak by the ranges of docs/running.md, written before the first solve."""
-    assert run.converged and all(each.met for each in run_criteria(run)), run_criteria(run)
-
-
-@pytest.mark.thorough("the walk of test_predicted_step.py that passes on its first mesh")
-def test_the_default_run_passes_verify_once_it_is_refined():
-    refined = trajopt.solve(running.build(), progress="silent")
-    report = refined.verify()
-    assert refined.converged and report.verdict == "PASS", report.reason
-    assert all(each.met for each in run_criteria(refined)), run_criteria(refined)
+    report = run.verify()
+    assert run.converged and report.verdict == "PASS", report.reason
+    assert all(each.met for each in run_criteria(run)), run_criteria(run)
 
 
 @pytest.mark.long
