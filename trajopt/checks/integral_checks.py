@@ -34,7 +34,7 @@ from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, NodeSet
 from trajopt.splines.quadrature import adaptive_integral
 from trajopt.taylor_models.suprema import LeafPieces, Model, enclosed_integrals
-from trajopt.terms.nonsmooth import Slacked, SlackedNorm, exact_of
+from trajopt.terms.nonsmooth import SMALLEST, Slacked, SlackedNorm, exact_of
 from trajopt.terms.term import operands_of
 
 if TYPE_CHECKING:
@@ -100,6 +100,21 @@ def _slacks_of(term: Term) -> Iterator[Slacked | SlackedNorm]:
     else:
         for part in operands_of(term):
             yield from _slacks_of(part)
+
+
+def norms_out_of_range(solution: Solution) -> str:
+    """A norm whose largest value is far from a million times its least one, in words; empty: none."""
+    problem, times = solution.problem, node_samples(solution).times
+    terms = [each.term for each in (*problem.costs, *problem.integrals)]
+    for exact in {of.exact for term in terms for of in _slacks_of(term) if isinstance(of, SlackedNorm)}:
+        largest = float(np.max(solution.value(exact, times)))
+        if 0.0 < largest < np.inf and not NORMS[0] <= largest / exact.smallest <= NORMS[1]:
+            needed = 10.0 ** np.round(np.log10(SMALLEST * largest))
+            return (
+                f"the {exact.name} is up to {largest:.2g}, for which its smallest={exact.smallest:g} is "
+                f"unfit: give trajopt.norm(..., smallest={needed:.0e})"
+            )
+    return ""
 
 
 def _largest(curve: Curve, order: int, least: Array) -> Array:
@@ -172,6 +187,7 @@ def _second_derivatives(chain: ChainRule, u: Values, D: Array, adjoints: Array) 
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 NEGLIGIBLE_COST = AT_TIMES  # of the costs together: too small to compare with
 CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
+NORMS = (1e3, 1e9)  # times its smallest value: the largest one, for which costs of it are solved well
 MISSED = BETWEEN**2  # of the size of their parts: the square of what equations may be missed by
 
 RangeOf = Callable[..., "IntegralRange"]  # `enclosed_range` or `sampled_range`

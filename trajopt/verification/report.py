@@ -57,6 +57,7 @@ class Report:
     free_simulation : without the torques by which equations are missed; None where no equation has any
     resolution : seconds, the largest step between samples
     differences : what the solution reports inconsistently with its motion, in words
+    norms : which norm needs another least value; empty where none does
     minimality : whether the stationary motion is a minimum, as far as that was looked at
     balance : of a robot on feet, the force and moment that are missing between nodes; None of others
     feet : how far feet that stand move, and the work of friction on them; None where none stands
@@ -91,6 +92,7 @@ class Report:
     free_simulation: Simulation | None = None
     resolution: float = 0.0
     differences: tuple[str, ...] = ()
+    norms: str = ""
     minimality: Minimality = field(default_factory=Minimality)
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
@@ -114,10 +116,11 @@ class Report:
     def reason(self) -> str:
         """The most important reason why the solution fails; empty where none does."""
         if self.phases:
-            wrong = (f"phase '{name}': {part.reason}" for name, part in self.phases if part.reason)
-            return self._reason_at_nodes() or next(wrong, "")
+            of_phases = (f"phase '{name}': {part.reason}" for name, part in self.phases if part.reason)
+            return self._reason_at_nodes() or next(of_phases, "")
         on_feet = (each.reason for each in (self.balance, self.feet) if each is not None)
-        return self._reason_at_nodes() or self._reason_between() or next(filter(None, on_feet), "")
+        wrong = self._reason_at_nodes() or self._reason_between() or next(filter(None, on_feet), "")
+        return f"{wrong}; {self.norms}" if wrong and self.norms else wrong
 
     @property
     def holds_at_nodes(self) -> bool:

@@ -18,7 +18,7 @@ from trajopt.base.arguments import number
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.base.tolerances import BETWEEN, LIMIT_ACCURACY
-from trajopt.checks.integral_checks import cost_checks
+from trajopt.checks.integral_checks import cost_checks, norms_out_of_range
 from trajopt.checks.line import Line
 from trajopt.checks.path_equations import (
     EquationResidual,
@@ -87,6 +87,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         equations=equations,
         costs=costs,
         differences=tuple(differences(solution, costs, program)),
+        norms=norms_out_of_range(solution),
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),

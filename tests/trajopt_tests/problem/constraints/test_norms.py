@@ -56,6 +56,27 @@ def test_a_norm_that_stays_at_zero_counts_half_of_its_least_value(smallest):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("unit", [1e-9, 1e4])
+def test_a_report_names_the_least_value_that_a_norm_needs(unit):
+    """Least force in a unit that the default does not fit fails; with the value that is named it passes."""
+
+    def solved(**least):
+        rates = lambda node: [node.v, node.f / unit]  # noqa: E731
+        system = trajopt.system({"r": 1, "v": 1}, {"f": 1}, rates)
+        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
+        problem.control("f", lower=-4.0 * unit, upper=4.0 * unit)
+        problem.start_at(x=[0.0, 0.0])
+        problem.end_at(x=[1.0, 0.0])
+        problem.minimize(trajopt.norm(trajopt.state("f"), **least))
+        return trajopt.solve(problem, trajopt.Ipopt(max_iterations=400), refine=None, starts=1)
+
+    reason = solved().verify().reason
+    named = float(reason.split("smallest=")[-1].rstrip(")"))
+    assert 1e-7 < named / unit < 1e-4
+    assert solved(smallest=named).verify().reason == ""
+
+
+@pytest.mark.long
 def test_a_median_of_three_points_lies_where_the_pulls_cancel():
     """The point of least sum of distances: three equal pulls at angles of 120 degrees, Fermat's point."""
     corners = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 3.0]])
