@@ -216,7 +216,7 @@ class Report:
 
     @property
     def _off_optimum(self) -> str:
-        """How far the optimum of a coarse mesh is off, in words; empty up to 1 % of all costs."""
+        """Distance of a coarse mesh from the optimum, in words; empty up to 1 % of all costs."""
         error, sizes = self.error_of_optimum or 0.0, [cost.size for cost in self.costs]
         share = error / max(sum(sizes), *(cost.total for cost in self.costs)) if error else 0.0
         return f" on a coarse mesh, about {100 * share:.2g} % from the optimum" * (share > COARSE_ABOVE)
