@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tiers import long_first
 
 import trajopt
 from problems import gait, gait_stride
@@ -51,8 +52,7 @@ def test_the_rate_of_leg_forces_is_that_of_what_each_leg_carries(second, split):
         assert float(term(at_time(t))) == pytest.approx(float(slopes_of_legs @ slopes_of_legs), rel=1e-6)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
+@long_first("build", [gait.build, gait_stride.build])
 def test_legs_that_push_against_each_other_leave_reaction_and_pressure_as_they_were(build):
     """With 0.4 body weights: the same sum and centres of pressure, and other forces along the step."""
     problem, values = build(contact="imposed"), []
