@@ -227,7 +227,8 @@ class CompiledProgram(Generic[AnswerT]):
         and every plan is a struct of its own. A step is that of `step` with one iteration, up to rounding,
         from the plan before or, at first, from `step`. It differs in what follows where it fails: no
         interior-point method, no limit eased for a state beyond it, no deadline. Then its status says so, and
-        the plan before goes on.
+        the plan before goes on. Terms that rest at a kink, as absolute values at zero do, make more
+        constraints active than there are unknowns: with them most steps fail.
 
         step : the first plan, whose scaling stays
         elapsed : seconds of one sample; the step is called with the number of samples since the last one
