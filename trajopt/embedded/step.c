@@ -436,7 +436,7 @@ static int homotopy(Plan *w)
 /* w->best, the step from an active set, with the least shift of the Hessian that lets it pass; 0 for none. */
 static int full_step(Plan *w)
 {
-    static const double SHIFTS[] = {1e-6, 1e-2, 1.0};
+    static const double SHIFTS[] = {1e-6, 1e-4, 1e-2, 1.0};
     double shifted = 0.0;
     w->best.tau = 0.0;
     w->size = 1.0;
@@ -448,7 +448,7 @@ static int full_step(Plan *w)
         w->high[row] = (w->upper[row] - value) / w->length[row];
     }
     memcpy(w->first_side, w->side, sizeof w->side);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         for (int i = 0; i < UNKNOWNS; i++) w->H[ENVELOPE[i] + i] += (SHIFTS[k] - shifted) * w->size;
         shifted = SHIFTS[k];
         memcpy(w->side, w->first_side, sizeof w->side);

@@ -181,12 +181,15 @@ def test_gains_of_an_arm_are_those_of_its_torques(arm):
 
 @pytest.mark.long
 def test_a_trot_under_pushes_goes_on_where_feet_change():
-    """Two programs in turns: multipliers of a plan go to the other one by contact and arc."""
+    """Two programs in turns: multipliers of a plan go to the other one by contact and arc.
+
+    Under these pushes steps to saddles would lead to plans of an objective of 36.
+    """
     pytest.importorskip("mujoco")
     from benchmarks.receding_horizon.quadruped import PERIOD as SAMPLE
     from benchmarks.receding_horizon.quadruped import PushedTrot
 
-    plant, rng = PushedTrot(), np.random.default_rng(1)
+    plant, rng = PushedTrot(), np.random.default_rng(9)
     state = plant.reset(rng)
     step, held, before = plant.first_step(state), 0, plant.stance[0]
     for sample in range(26):
@@ -194,10 +197,11 @@ def test_a_trot_under_pushes_goes_on_where_feet_change():
         before = plant.stance[0]
         step = plant.next_step(state, step, SAMPLE * (sample > 0))
         held += not step.is_new
+        assert step.result.objective < 2.0
         if changed:
             assert step.is_new and step.result.iterations <= 3
         state = plant.move(step, rng)
-    assert not plant.has_fallen() and held <= 1
+    assert not plant.has_fallen() and not held
     assert {each.change for each in step.relaxations} <= {"held there", "velocity changed", "limit widened"}
 
 

@@ -55,9 +55,9 @@ from trajopt.solvers.solver import (
 )
 
 MOST_STEPS = 12
-# Of the largest entry of the Hessian, added to its diagonal where the Lagrangian is concave in a direction on
-# the way; before it `FEASIBILITY`, which holds what the objective does not decide where it is, after it all.
-BENT = 1e-2
+# Of the largest entry of the Hessian, added to its diagonal: the first one holds what the objective does not
+# decide where it is, the others follow where the Lagrangian is concave in a direction on the way.
+SHIFTS = (FEASIBILITY, 1e-4, 1e-2, 1.0)
 # Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
 # are scaled by as little as 1e-5.
 FINER = 1e-3
@@ -292,18 +292,23 @@ class NewtonIterates:
         of_rows = self.force - self.multipliers[self.m :]  # J' times those of the rows
         return kkt_residuals_of(self.nlp, at, here.rows, here.g + of_rows)
 
-    def full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
-        """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
+    def full_step(self, here: Values, side: np.ndarray, *, strict: bool = False) -> QuadraticSolution | None:
+        """The step from an active set, with the least of some shifts of the Hessian that lets it pass.
+
+        strict : whether it must be a strict minimum of its quadratic program, not a saddle
+        """
         is_carried, program, best = self.entries is not None, self._program_at(here), None
         size = largest_entry(program.H)
-        for shift in sorted({self.shift, FEASIBILITY, BENT, 1.0}):
+        for shift in sorted({self.shift, *SHIFTS}):
             H = shifted(program.H, shift * size)
             found = self._quadratic_step(replace(program, H=H), self.multipliers, side)
-            if found is not None and (best is None or found.tau > best.tau):
+            if found is None or (strict and not found.is_strict):
+                continue
+            if best is None or found.tau > best.tau:
                 best = found
             if (best is not None and best.tau > 0.5) or self.stopped():
                 return best
-        return self.full_step(here, side) if is_carried else best
+        return self.full_step(here, side, strict=strict) if is_carried else best
 
     def _quadratic_step(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
@@ -356,6 +361,8 @@ FURTHER = 8  # steps after a large disturbance
 class RealTimeIteration(ActiveSetNewton):
     """The point to which some full steps lead, from an optimum that of other values to second order in these.
 
+    Each is a strict minimum of its quadratic program: a step to a saddle leads away from the plan.
+
     steps : of Newton's method; fewer where the tolerance is met before, and more, up to `FURTHER` of them,
         as long as rows are violated by more than `worst` of their scale
     Its result is the last iterate, of status ITERATION_LIMIT where it is none within `tol`; STEP_FAILED where
@@ -396,7 +403,7 @@ class RealTimeIteration(ActiveSetNewton):
         side = active_sides(nlp, iterates.multipliers, self.tol)
         violation = largest_violation(nlp, iterates.y, here.rows)
         while number < self.steps or (violation > self.worst and number < self.steps + FURTHER):
-            step = iterates.full_step(here, side)
+            step = iterates.full_step(here, side, strict=True)
             if step is None or iterates.stopped():
                 return Status.TIME_LIMIT if iterates.stopped() else Status.STEP_FAILED, number, violation
             iterates.y, iterates.multipliers, side = iterates.y + step.d, step.multipliers, step.side

@@ -83,6 +83,11 @@ class QuadraticSolution:
     factors: KktFactors | None = None
     lengths: np.ndarray | float = 1.0
 
+    @property
+    def is_strict(self) -> bool:
+        """True if H is positive definite along the active constraints: a minimum, not a saddle."""
+        return self.factors is not None and self.factors.first.is_strict
+
     def step_of(self, of_gradient: np.ndarray, of_limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """d (n,) and the changes of all multipliers (m,) with H d + A' mu = of_gradient, A_W d = of_limits.
 

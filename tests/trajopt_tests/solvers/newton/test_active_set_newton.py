@@ -13,7 +13,7 @@ from trajopt import Ipopt, Status
 from trajopt.solvers import monitor
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.newton import newton as active_set_newton
-from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton
+from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, RealTimeIteration
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import Run, WarmStart
 
@@ -157,3 +157,14 @@ def test_what_the_callback_raises_leaves_solve_unchanged():
 def test_without_multipliers_the_solver_solves():
     found = newton().solve(hs071(), WarmStart(hs071().start))
     assert found.converged and NEWTON not in found.detail and found.iterations < MOST_STEPS
+
+
+def test_a_step_of_real_time_iteration_leads_to_no_maximum():
+    """Between two valleys, at 1 and -1, Newton's step from 0.4 goes to the hill at 0 and beyond it."""
+    valleys = unconstrained(
+        [0.4], lambda y: (y[0] ** 2 - 1.0) ** 2 / 4.0, lambda y: y**3 - y, lambda y: np.diag(3.0 * y**2 - 1.0)
+    )
+    start = WarmStart(valleys.start, np.zeros(0), np.zeros(1), np.zeros(1))
+    found = RealTimeIteration(1e-9).solve(valleys, start)
+    assert found.status is Status.ITERATION_LIMIT and found.iterations == 1
+    assert found.y[0] > 0.4 and found.objective < valleys.objective(valleys.start)
