@@ -122,8 +122,8 @@ def warn_of_still_joints(model: RigidBodyModel) -> None:
             others = [joint.name for joint in model.joints if joint.mimics == name]
             shared = f" and those of {list_names(others)}, which mimic it," if others else ""
             warn_user(
-                f"joint {name!r} cannot move: its limits{shared} leave it {lower:g} alone: correct limits or "
-                "multipliers, or lock it",
+                f"joint {name!r} cannot move: its limits{shared} allow {lower:g} alone: correct the limits"
+                f"{' or multipliers' if others else ''}, or lock it",
                 JointWarning,
             )
 

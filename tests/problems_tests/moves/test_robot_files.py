@@ -124,7 +124,7 @@ def test_a_joint_that_its_mimics_hold_still_has_shapes():
     """Limits 0 to 2 of a joint and of one that mimics it the other way round leave 0 alone, to -0."""
     still = LIMIT.replace('lower="-2"', 'lower="0"')
     text = arm().replace(LIMIT, still, 1).replace(LIMIT, still + '<mimic joint="j1" multiplier="-1"/>')
-    with pytest.warns(dynamics.JointWarning, match="leave it 0 alone"):
+    with pytest.warns(dynamics.JointWarning, match="allow 0 alone"):
         found = moves.robot(text, shapes="fit")
     assert found.model.joint_names == ("j1",) and len(found.model.shapes) == 3
 
