@@ -29,7 +29,7 @@ from trajopt.base.errors import NotFiniteError, ShapeError
 # tasks, where it finds one, take longer without it.
 AMONG_OBSTACLES = trajopt.InteriorPoint(tol=1e-6, max_iterations=300)
 COARSE, FINE = 10, 64  # intervals to a goal: the switches of a jerk take many
-ROUNDS = 10  # of `solve_clear`: most motions that need more than six end within nine
+ROUNDS = 10  # of `solve_clear`: where these do not suffice from any start, the slower way is tried
 QUICK, FEW = replace(SOLVER, max_iterations=25), 3  # iterations and rounds from a way that is blocked
 
 
