@@ -46,7 +46,7 @@ from trajopt.checks.violations import largest_violations
 from trajopt.problem.problem import Problem
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import Solution
-from trajopt.solvers.newton.damped_newton import SquareNewton
+from trajopt.solvers.newton.square_newton import SquareNewton
 from trajopt.solvers.run import Fallback, SolvesStopped
 from trajopt.solvers.solver import Run, StartKind, Status
 

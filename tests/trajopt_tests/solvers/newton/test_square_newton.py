@@ -9,7 +9,7 @@ from small_nlps import INF, DenseNLP, hs071, quadratic_with_rows
 
 from trajopt import Ipopt, Status
 from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.newton.damped_newton import SquareNewton
+from trajopt.solvers.newton.square_newton import SquareNewton
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import RowTolerances, Run, WarmStart
 
