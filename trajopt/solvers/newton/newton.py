@@ -89,11 +89,6 @@ class ActiveSetNewton:
     finer: float = 1.0
     matrices: list[Matrices] = field(default_factory=list, repr=False, compare=False)
 
-    @property
-    def iterates(self) -> type[NewtonIterates]:
-        """Class of the iterates, which makes the steps."""
-        return NewtonIterates
-
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         """True if there are second derivatives and multipliers to begin with."""
         return start is not None and start.has_multipliers and nlp.has_hessian
@@ -105,14 +100,14 @@ class ActiveSetNewton:
         """
         monitor = Monitor(nlp, start, run, feasibility=self.tol)
         with monitor.interruptible():
-            at = monitor.start
-            if not at.has_multipliers:
-                at = least_squares_multipliers(nlp, at.y, signed=False)
-            if not (self.matrices and self.matrices[0].fits(nlp)):
-                self.matrices[:] = [Matrices(nlp, self.iterates.may_be_sparse and sparse_steps_pay(nlp))]
-            finest, (matrices,) = self.finer * self.tol, self.matrices
-            made = self.iterates(nlp, lambda: monitor.stopped, at, self.tol, finest, matrices, self.shift)
-            return made.solved(monitor)
+            return self._iterates(nlp, monitor.start, lambda: monitor.stopped).solved(monitor)
+
+    def _iterates(self, nlp: Program, at: WarmStart, stopped: Callable[[], bool]) -> NewtonIterates:
+        if not at.has_multipliers:
+            at = least_squares_multipliers(nlp, at.y, signed=False)
+        if not (self.matrices and self.matrices[0].fits(nlp)):
+            self.matrices[:] = [Matrices(nlp, sparse_steps_pay(nlp))]
+        return NewtonIterates(nlp, stopped, at, self.tol, self.finer * self.tol, self.matrices[0], self.shift)
 
 
 @dataclass(frozen=True)
@@ -167,10 +162,10 @@ class Values(NamedTuple):
 class NewtonIterates:
     """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns.
 
-    Here every step is a full one, without damping; `_is_near` and `_step` are what a damped method changes.
+    Every step is a full one; `_is_near` and `_step` are what a method for other programs changes.
     """
 
-    may_be_sparse, most_steps, steps, status = True, MOST_STEPS, "Newton steps", Status.CONVERGED
+    most_steps, steps, status = MOST_STEPS, "Newton steps", Status.CONVERGED
 
     def __init__(
         self,
@@ -301,7 +296,9 @@ class NewtonIterates:
         size = largest_entry(program.H)
         for shift in sorted({self.shift, *SHIFTS}):
             H = shifted(program.H, shift * size)
-            found = self._quadratic_step(replace(program, H=H), self.multipliers, side)
+            found = minimum_by_homotopy(
+                replace(program, H=H), self.multipliers, side, 2 * self.n, self.stopped
+            )
             if found is None or (strict and not found.is_strict):
                 continue
             if best is None or found.tau > best.tau:
@@ -309,11 +306,6 @@ class NewtonIterates:
             if (best is not None and best.tau > 0.5) or self.stopped():
                 return best
         return self.full_step(here, side, strict=strict) if is_carried else best
-
-    def _quadratic_step(
-        self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
-    ) -> QuadraticSolution | None:
-        return minimum_by_homotopy(program, multipliers, side, 2 * self.n, self.stopped)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
         """True if H has no curvature below -DEPENDENT, relative, along the constraints that have multipliers.
@@ -375,12 +367,7 @@ class RealTimeIteration(ActiveSetNewton):
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         began, own = time.perf_counter(), Run() if run is None else run
         at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start.check(nlp)
-        if not at.has_multipliers:
-            at = least_squares_multipliers(nlp, at.y, signed=False)
-        if not (self.matrices and self.matrices[0].fits(nlp)):
-            self.matrices[:] = [Matrices(nlp, sparse_steps_pay(nlp))]
-        matrices, stopped = self.matrices[0], lambda: own.expired
-        iterates = NewtonIterates(nlp, stopped, at, self.tol, self.tol, matrices, self.shift)
+        iterates = self._iterates(nlp, at, lambda: own.expired)
         here = iterates.values()
         known = all(np.isfinite(each).all() for each in (here.f, here.g, here.rows, nlp.jacobian(at.y)))
         if not (known and (iterates.lower <= iterates.upper).all()):

@@ -48,7 +48,7 @@ class KktPattern:
 
     @functools.cached_property
     def order(self) -> PivotOrder | None:
-        """Of the pivots; None where not every constraint has an unknown of its own, and K is singular."""
+        """The order of pivots; None where a constraint has no unknown of its own, and K is singular."""
         H, held = self._parts
         partner = paired(held)
         return None if partner is None else PivotOrder(H, held, partner)
