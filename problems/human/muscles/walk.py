@@ -71,12 +71,15 @@ def muscle_walk(
     force_rate, steadiness : weights without unit;  smoothness : s^4
     Raises ProblemError for a model without muscles, that lacks a coordinate or a frame of the feet, that has
     further coordinates, or a muscle without its like on the other side, and OptionError for a speed or a
-    length that is not positive.
+    length that is not positive, and a weight below zero.
     """
     check_positive("speed", speed)
     own_speed, own_length = WALKS[FILE]
     length = own_length + LENGTH_OF_SPEED * (speed - own_speed) if step_length is None else step_length
     check_positive("step_length", length)
+    weights = {"force_rate": force_rate, "steadiness": steadiness, "smoothness": smoothness}
+    for name, weight in weights.items():
+        check_positive(name, weight, or_zero=True)
     model, duration = with_feet(model, TRUNK), length / speed
     names, muscles = tuple(model.robot.joint_names), muscles_in(model)
     legs = [f"{joint}_{side}" for side in "rl" for joint in LEG]

@@ -48,6 +48,8 @@ def test_a_walk_needs_feet_and_a_speed():
         muscle_walk(dynamics.load_osim(muscled_arm(), muscles=True))
     with pytest.raises(OptionError, match="speed"):
         muscle_walk(dynamics.load_osim(muscled_arm(), muscles=True), speed=0.0)
+    with pytest.raises(OptionError, match="force_rate"):
+        muscle_walk(dynamics.load_osim(muscled_arm(), muscles=True), force_rate=-1.0)
     with pytest.raises(OptionError, match="step_length"):  # before the first search
         solve_walk(dynamics.load_osim(legs(), muscles=True), step_length=-0.6)
 

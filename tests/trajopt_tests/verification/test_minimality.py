@@ -128,7 +128,7 @@ def test_a_shift_that_cancels_an_entry_of_the_hessian_leaves_the_pattern_of_the_
 
 @pytest.mark.long
 def test_the_lowest_curvatures_along_active_rows_are_those_of_the_eigenvalues():
-    """Of the pole, its Hessian less multiples of one so that one curvature and three are negative."""
+    """The pole with its Hessian less multiples of one, so that one curvature and three are negative."""
     solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
     program = rebuilt_program(solution)
     near = NearbyPoints(program.nlp, point_and_kkt(program, solution)[0])
