@@ -36,9 +36,6 @@ LIBRARIES: Mapping[str, Callable[..., BatchedFunction]] = {
     "torch": TorchFunction,
     "numpy": NumpyFunction,
 }
-BLOCKS_KEPT = 64  # with what their libraries have compiled
-NEWTON_STEPS = 20  # of accelerations; torques linear in them take one
-RESIDUAL = 1e-12  # of torques, relative to their size
 
 
 def foreign_block(
@@ -166,9 +163,10 @@ class FunctionDynamics:
         shape = np.shape(q)
         u = {"q": np.reshape(q, (-1, self.n)), "v": np.reshape(v, (-1, self.n))}
         wanted, a = np.reshape(tau, (-1, self.n)), np.zeros_like(u["q"])
-        for _ in range(NEWTON_STEPS):
+        for _ in range(20):  # Newton steps; torques linear in accelerations take one
             gap = wanted - self._inverse.value({**u, "a": a})["tau"]
-            if np.abs(gap).max(initial=0.0) <= RESIDUAL * (1.0 + np.abs(wanted).max(initial=0.0)):
+            # 1e-12 of the torques' size, which is rounding
+            if np.abs(gap).max(initial=0.0) <= 1e-12 * (1.0 + np.abs(wanted).max(initial=0.0)):
                 return a.reshape(shape)
             slopes = self._inverse.partials({**u, "a": a})["tau", "a"]
             try:
@@ -240,7 +238,7 @@ def limits_given(
     return limits_of(n, **known)
 
 
-@lru_cache(maxsize=BLOCKS_KEPT)
+@lru_cache(maxsize=64)  # with what their libraries have compiled
 def _made(
     function: NodeFunction,
     names: tuple[str, ...],

@@ -14,8 +14,6 @@ from trajopt.adapters.stacked_function import Foreign, MappedFunction, library_o
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 
-FEWEST = 8  # nodes of a compiled call
-
 
 @dataclass(frozen=True, eq=False)
 class JaxFunction(MappedFunction):
@@ -43,7 +41,7 @@ class JaxFunction(MappedFunction):
 
     def _call(self, which: int, *arrays: Array) -> Array:
         jax, count = self._jax, len(arrays[0])
-        size = max(FEWEST, 1 << (count - 1).bit_length())
+        size = max(8, 1 << (count - 1).bit_length())  # nodes of a compiled call
         padded = [np.concatenate([each, np.repeat(each[-1:], size - count, axis=0)]) for each in arrays]
         try:
             with jax.enable_x64(True):

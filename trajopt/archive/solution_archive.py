@@ -46,7 +46,6 @@ from trajopt.transcription.link_constraints import LinkedProblems, held, linked_
 Certified = Callable[[ArrayFile, Mapping[str, Any], Solution], Solution]
 
 ADVICE = "give a solution.npz written by save or by `trajopt solve`"
-SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
 
 
 def save(answer: Answer, path: str | os.PathLike[str]) -> None:
@@ -120,7 +119,8 @@ def _motion(solution: Solution) -> dict[str, Any]:
             arrays[f"{prefix}multiplicities_{i}"] = basis.multiplicities
             arrays[f"{prefix}control_points_{i}"] = points
     arrays["durations"], arrays["node_times"] = curve.durations, solution.node_times
-    time = np.linspace(0.0, solution.duration, SAMPLES)
+    # Evenly spaced rows of q, v, a for readers that know no splines
+    time = np.linspace(0.0, solution.duration, 201)
     arrays |= {"t": time, "q": solution.q(time), "v": solution.v(time), "a": solution.a(time)}
     for name in ADDED_NODES:
         arrays |= {f"{name}_{i}": np.array(points) for i, points in enumerate(getattr(solution, name))}

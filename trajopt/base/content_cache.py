@@ -17,9 +17,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import numpy as np
 from scipy import sparse
 
-CACHE_SIZE = 16  # results of each function
-LARGEST_CACHED = 250  # unknowns: larger programs need 5 MB each for their maps, and longer for other things
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -50,18 +47,18 @@ def content_of(value: Any) -> Any:
 
 
 def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T]:
-    """The function with a cache of its last `CACHE_SIZE` results, whose arrays are read-only.
+    """The function with a cache of its last 16 results, whose arrays are read-only.
 
     The result takes the size of the program as a first argument: where it is large, nothing is kept.
     """
     computed = cast(Callable[..., T], function)
 
-    @lru_cache(maxsize=CACHE_SIZE)
+    @lru_cache(maxsize=16)  # results of each function
     def cached(*contents: Content) -> T:
         return read_only(computed(*map(attrgetter("value"), contents)))
 
     def made(size: int, *arguments: object) -> T:
-        if size <= LARGEST_CACHED:
+        if size <= 250:  # larger programs need 5 MB each for their maps, and longer for other things
             return cached(*map(content_of, arguments))
         return computed(
             *[argument.value if isinstance(argument, Content) else argument for argument in arguments]

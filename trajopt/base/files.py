@@ -52,8 +52,6 @@ from trajopt.base.errors import (
     warn_user,
 )
 
-MOST = 1000  # files of a folder that are looked at
-
 
 def near_files(path: Path, endings: Collection[str]) -> str:
     """The end of a message that a file is not there: those of the same folder that may be meant.
@@ -62,7 +60,8 @@ def near_files(path: Path, endings: Collection[str]) -> str:
     """
     folder = path if path.is_dir() else path.parent
     try:
-        names = [each.name for each, _ in zip(sorted(folder.iterdir()), range(MOST), strict=False)]
+        # As many files of a folder are looked at
+        names = [each.name for each, _ in zip(sorted(folder.iterdir()), range(1000), strict=False)]
     except OSError:
         return ""
     names = [name for name in names if Path(name).suffix in endings or _is_folder(folder / name, path)]
@@ -84,7 +83,6 @@ def _is_folder(entry: Path, sought: Path) -> bool:
 
 ENDINGS = (".npz",)  # of the files that may be meant
 LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB
-MEMBERS = 4096  # a solution of a thousand arcs has as many
 NUMBERS, WHOLE, TEXT = "fiu", "iu", "U"  # kinds of dtypes
 
 T = TypeVar("T")
@@ -208,7 +206,8 @@ class ArrayFile:
         entries: dict[str, zipfile.ZipInfo] = {}
         for entry in archive.infolist():
             entries.setdefault(entry.filename.removesuffix(".npy"), entry)
-        if len(archive.infolist()) > min(MEMBERS, len(entries)):
+        # A solution of a thousand arcs has 4096 members
+        if len(archive.infolist()) > min(4096, len(entries)):
             archive.close()
             self.refuse(f"{len(archive.infolist())} members, {len(entries)} names")
         return archive, entries

@@ -22,7 +22,6 @@ LEFT, RIGHT, TOP, BOTTOM = 5 * LINE, LINE, LINE, 3 * LINE
 # Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
 TEXT, CURVE = f'font-size="{LINE - 1}" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
-FARTHEST_LIMIT = 0.5  # of the range of all curves: limits farther away would flatten them and are not drawn
 
 Limits: TypeAlias = Mapping[str, tuple[float, float]]
 NO_LIMITS: Limits = MappingProxyType({})
@@ -125,7 +124,8 @@ def range_with(curves: Mapping[str, Array], limits: Limits) -> tuple[float, floa
     """Least and largest value of all curves, and of the limits that are near them."""
     finite = [np.asarray(curve)[np.isfinite(curve)] for curve in curves.values()]
     low, high = _range(np.concatenate(finite) if finite else np.zeros(0))
-    reach = FARTHEST_LIMIT * (high - low)
+    # Limits farther away than half of the range of all curves would flatten them and are not drawn
+    reach = 0.5 * (high - low)
     near = [
         limit for name in curves for limit in limits.get(name, ()) if low - reach <= limit <= high + reach
     ]

@@ -42,8 +42,6 @@ from trajopt.terms.arithmetic import Squared
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
 AT_BORDER = "at a border"
-LOOK_BACK = 0.1  # of an arc before its end, and twice that: splines round off what happens at the end
-CONTINUOUS = 0.05  # of a limit's range: how near its value is to a bound that it meets without a jump
 Part = Literal["", "held", "held at the start", "still at the start"]
 
 
@@ -267,11 +265,13 @@ def _handovers(
         entering = [s for s in entering if s.flipped not in leaving]
         if not leaving or not entering:
             continue
-        before_end = structure.durations[number] * LOOK_BACK * np.array([2.0, 1.0])
+        # A tenth and a fifth of the arc before its end, where splines round off what happens
+        before_end = structure.durations[number] * 0.1 * np.array([2.0, 1.0])
         times = scale * (structure.times[number + 1] - before_end)
         values = motion.value(limit.term, times)
         at_end = 2.0 * values[1] - values[0]
-        near = CONTINUOUS * limit_ranges(limit)
+        # A limit's value within a twentieth of its range from a bound meets it without a jump
+        near = 0.05 * limit_ranges(limit)
         met = [s for s in entering if abs(at_end[s.component] - s.bound(limits)) < near[s.component]]
         if met:
             yield met, ArcNodes(number, "end")

@@ -99,7 +99,6 @@ def _scaled(solution: Solution, factor: float) -> Solution:
 Margins = list[Array]  # of every path limit, (width,) each
 
 NODES, NEAR = "added nodes", Run(start_kind=StartKind.SAME_MOTION)
-GROWTH = 2.0  # of the error of path equations: more than nodes that carry no equations can cause
 
 
 class _NoFurtherNodes(Exception):
@@ -129,7 +128,8 @@ class NodeRefinement:
         slack : of the duration, by which time may be scaled in place of more nodes
         """
         missed = _missed(solution)
-        allowed = max(equation_tolerance(self.equation_tol, self.tol), GROWTH * missed)
+        # Nodes that carry no equations cannot double the error of path equations
+        allowed = max(equation_tolerance(self.equation_tol, self.tol), 2.0 * missed)
         last: Any = solution
         best, ended = last, ""
         tried = [least := self._certificate(solution, reason)]

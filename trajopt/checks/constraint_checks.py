@@ -334,7 +334,6 @@ def _equation(name: str, component: str, unit: str, scale: float, miss: float, t
     return Line(name, component, unit, 0.0, 0.0, (scale, scale), sides, None, "evaluated", size=scale)
 
 
-OF_TOLERANCE = 0.1  # by how much of it a bound may exceed what the motion reaches
 OF_MARGIN = 1e-3  # the same, of the margin with which a limit holds; of the tolerance of an integral
 
 
@@ -375,7 +374,8 @@ def with_suprema(solution: Solution, lines: Sequence[Line]) -> list[Line]:
             continue
         if place.constraint.easing is None and worst.value <= line.tolerance:
             quantity, bounds = place.constraint.term.quantity, (line.lower, line.upper)
-            sharpness = max(OF_TOLERANCE * line.tolerance, -OF_MARGIN * worst.value)
+            # A bound may exceed what the motion reaches by a tenth of the tolerance
+            sharpness = max(0.1 * line.tolerance, -OF_MARGIN * worst.value)
             looked_at = place.component, *bounds, worst.value, sharpness, line.tolerance
             supremum = Supremum(quantity, *looked_at, time=worst.time)
             together.setdefault((line.interval, quantity), {})[number] = supremum

@@ -15,7 +15,6 @@ from trajopt.base.arrays import finite_size
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
 
-READABLE = 40  # lines of a page; beyond, it has the worst component of each constraint only
 RAN_OUT = f"no bound on {MOST_PIECES} pieces"
 
 Named = TypeVar("Named", bound="OfComponent")
@@ -57,7 +56,7 @@ class OfComponent:
 
 def worst_of_each(lines: Sequence[Named], size: Callable[[Named], float]) -> list[Named]:
     """Every line where they are few, else of every constraint the one of the largest size."""
-    if len(lines) <= READABLE:
+    if len(lines) <= 40:  # lines of a page; beyond, it has the worst component of each constraint only
         return list(lines)
     found: dict[str, Named] = {}
     for line in lines:

@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
 RESOLVED = HALF_OF_DIGITS  # of a state, over a span: what rounding leaves of its rate is a millionth of that
 STEEP = 30.0  # times a change: above what exponentials of reactions, exp(-E / R T), have
-LEAST_TRAVEL = 1e-5  # of the largest coordinate of a robot, or of one rad or m
 
 
 def path_equations(problem: Problem) -> list[Constraint]:
@@ -111,7 +110,8 @@ def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[
     problem, z = solution.problem, solution.leaves(times)
     bounds, travel = _bounds_of_curves(problem) if problem.extras else {}, 0.0
     if problem.quantities.knows("tau"):  # a robot, however far from its origin; states have other units
-        travel = LEAST_TRAVEL * min(1.0, float(np.abs(z["q"]).max(initial=0.0)))
+        # 1e-5 of the largest coordinate of the robot, or of one rad or m
+        travel = 1e-5 * min(1.0, float(np.abs(z["q"]).max(initial=0.0)))
     least: dict[str, Array | float] = {"q": travel, "v": travel / solution.duration}
     if not travel:  # a state that rests, far from zero: its rate is known to rounding over a span
         spans = solution.knot_times.size - 1

@@ -42,13 +42,6 @@ if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
     from trajopt.solution.solution import Solution
 
-GAP_PART = 1e-2  # of a gap: a change that is smaller does not matter either
-MOST_STEPS = 64  # per span
-MOST_ROUNDS = 6  # of Newton's method on the errors at all knots
-ROUGH = 1e-2  # of the states' size: steps that change them less are fine enough for their slopes
-CONTRACTED = 0.1  # of the change of a round before: one that is larger asks for new slopes
-SETTLED = 1e-3  # of the largest gap: its change in a round that is the last
-DIFFERENCE = 1e-7  # of a state, or of one: the step of its slopes
 USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
 
 
@@ -92,14 +85,16 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
     else:
         return None
     steps, finer, gap, rough = 1, integration.restarted(1), np.nan, 0
-    while steps < MOST_STEPS:
+    while steps < 64:  # steps a span
         ends, finer = finer, integration.restarted(2 * steps)
         with np.errstate(invalid="ignore"):  # steps far too long overflow
             change, size = np.abs(finer - ends).max(), float(np.abs(finer).max())
             gap = float(np.abs(finer - integration.ends).max())
-        if change <= max(ROUNDING * max(1.0, size), GAP_PART * gap):
+        # A change that is small beside the gap does not matter either
+        if change <= max(ROUNDING * max(1.0, size), 1e-2 * gap):
             break  # half as many were enough
-        if not rough and change <= ROUGH * max(1.0, size):
+        # Steps that change the states less are fine enough for their slopes
+        if not rough and change <= 1e-2 * max(1.0, size):
             rough = steps
         steps *= 2
     diverged = np.isnan(gap) and integration.finite
@@ -177,7 +172,7 @@ class _Integration(ABC):
         offsets = _by_span((self.ends + self.jumps)[:, :-1] - self.first[:, 1:])
         errors, before, worst, change = np.zeros_like(self.first), np.inf, 0.0, np.inf
         slopes = self._slopes(self.first, rough)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(6):  # rounds of Newton's method on the errors at all knots
             ends = self._through(self.first + errors, inputs, steps)
             if not (np.all(np.isfinite(slopes)) and np.all(np.isfinite(ends))):
                 break
@@ -191,11 +186,13 @@ class _Integration(ABC):
                 error = carried[span + 1] = error + offsets[span]
             errors = carried.reshape(count, *self.first.shape[::2]).transpose(1, 0, 2)
             before, last, change = worst, change, abs(worst - before)
-            if change <= max(SETTLED * worst, ROUNDING * size):
+            # The round is the last where the largest gap changes by less than a thousandth
+            if change <= max(1e-3 * worst, ROUNDING * size):
                 return worst
             if change > last:
                 break  # rounds lead away
-            if change > CONTRACTED * last:
+            # A change above a tenth of that of the round before asks for new slopes
+            if change > 0.1 * last:
                 slopes = self._slopes(self.first + errors, rough)
         return self._one_by_one(inputs, steps, most)
 
@@ -203,7 +200,8 @@ class _Integration(ABC):
         """(spans, m n, m n) slopes of the states at the ends of spans by those at their starts."""
         inputs = self._inputs(self._stage_times(steps))
         m, count, n = first.shape
-        width, h = m * n, DIFFERENCE * np.maximum(1.0, np.abs(first))
+        # Steps of the slopes: 1e-7 of a state, or of one
+        width, h = m * n, 1e-7 * np.maximum(1.0, np.abs(first))
         moved = np.repeat(first[:, None], width + 1, axis=1)  # (m, directions, spans, n)
         for k, (i, j) in enumerate(np.ndindex(m, n)):
             moved[i, k + 1, :, j] += h[i, :, j]

@@ -231,7 +231,6 @@ def _time(solution: Solution, instant: PhaseInstant) -> Array:
     return np.array(interval_of(instant.over, solution.curve).first)
 
 
-THINNED = 8  # where bounds are tried first: where one is found, samples only say how near it is reached
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"
 
 
@@ -281,7 +280,8 @@ def _of_constraints(solution: Solution, tol: float, equation_tol: float) -> list
         lines = [certified(result, _tolerance(result, tol, equation_tol)) for result in results]
         return with_suprema(solution, lines)
 
-    lines = lines_of(checks.results(CHECK_DENSITY.thinned(THINNED)))
+    # An eighth of the samples: where a bound is found, they only say how near it is reached
+    lines = lines_of(checks.results(CHECK_DENSITY.thinned(8)))
     places = [line.place for line in lines if line.evidence == "sampled" and line.place is not None]
     unproved = dict.fromkeys(place.constraint for place in places)
     again = {line.place: line for line in lines_of(checks.results(CHECK_DENSITY, unproved))}

@@ -130,15 +130,8 @@ def _at_border(
     return kink("slope", kinks[0], before, after) if kinks.size else None
 
 
-STEPS = 20  # of Newton's method to the least value of a root
-ROOT_SPREADS = (0.1, 0.5)  # of the points beside a motion, as of kinks
 PART = 0.05  # of the way between two points
 PARTS = round(1.0 / PART)  # looked at on the way, for the largest value
-CORNER = 0.4  # second difference over PART of a way, relative to PART times the range: 2 of |x|, 0.1 of x^2
-NEAR = 0.5  # how far beside a motion a least value is looked for, relative to the largest input and one
-STARTS = 24  # of Newton's method
-FLAT = 1e-9  # of the largest curvature: directions without one are left alone
-STEEP = 0.5  # of the mean slope of the way, which a root with a corner has in its first part
 
 
 @dataclass(frozen=True)
@@ -161,19 +154,22 @@ def sharp_root_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Se
     columns = entries_of(block.inputs)
     moves = np.array([name not in fixed for name, _ in columns])
     motion = np.concatenate([values[name] for name in block.inputs], axis=1)
-    one, other = pairs_of_points(motion, moves, ROOT_SPREADS)
+    one, other = pairs_of_points(motion, moves, (0.1, 0.5))  # of the points beside a motion, as of kinks
     points = np.unique(np.concatenate([one, other]), axis=0)
-    size = NEAR * (1.0 + np.abs(motion).max(axis=0))
+    # A least value is looked for beside the motion by half of the largest input and one
+    size = 0.5 * (1.0 + np.abs(motion).max(axis=0))
     box = motion.min(axis=0) - size, motion.max(axis=0) + size
     whole = block.with_borders()
     with np.errstate(all="ignore"):
         for radicand in radicands:
-            for least in _least_points(radicand, points[:: max(1, len(points) // STARTS)], moves, box):
+            # About 24 starts of Newton's method
+            for least in _least_points(radicand, points[:: max(1, len(points) // 24)], moves, box):
                 bottom, way = float(_root(radicand, least[None])[0]), np.where(moves, points - least, 0.0)
                 parts = np.linspace(PART, 1.0, PARTS)
                 usual = np.max([_root(radicand, least + part * way) for part in parts], axis=0)
                 sides = [_root(radicand, least + side * way) - bottom for side in (-PART, PART)]
-                corner = np.min(sides, axis=0) >= STEEP * PART * (usual - bottom)
+                # A root with a corner has at least half of the mean slope of the way in its first part
+                corner = np.min(sides, axis=0) >= 0.5 * PART * (usual - bottom)
                 corner &= (usual > 0.0) & (bottom <= 2.0 * PART * usual)
                 corner &= _has_corners(whole, least, way, parts)
                 if np.any(corner):
@@ -189,7 +185,8 @@ def _has_corners(whole: ExpressionBlock, least: Array, way: Array, parts: Array)
     along = np.array([whole.value({"u": least + part * way})["y"] - middle for part in parts])
     bend = np.abs(along[0] + whole.value({"u": least - PART * way})["y"] - middle)
     ranges = np.abs(along).max(axis=0)
-    return np.any((bend >= CORNER * PART * ranges) & (ranges > 0.0), axis=1)
+    # The second difference relative to PART times the range is 2 for |x| and 0.1 for x^2
+    return np.any((bend >= 0.4 * PART * ranges) & (ranges > 0.0), axis=1)
 
 
 def _root(radicand: ExpressionBlock, points: Array) -> Array:
@@ -200,7 +197,7 @@ def _root(radicand: ExpressionBlock, points: Array) -> Array:
 def _least_points(radicand: ExpressionBlock, starts: Array, moves: Array, box: tuple[Array, Array]) -> Array:
     """Points of least radicand near starts (P, inputs), by Newton steps with positive curvatures."""
     at, one, count = starts.copy(), {"r": np.ones((len(starts), 1))}, starts.shape[1]
-    for _ in range(STEPS):
+    for _ in range(20):  # steps of Newton's method to the least value of a root
         gradient = radicand.partials({"u": at}).get(("r", "u"), np.zeros((len(at), 1, count)))[:, 0, moves]
         curvature = radicand.curvature({"u": at}, one).get(("u", "u"), np.zeros((len(at), count, count)))
         curvature = curvature[:, moves][:, :, moves]
@@ -208,7 +205,8 @@ def _least_points(radicand: ExpressionBlock, starts: Array, moves: Array, box: t
         sizes, axes = np.linalg.eigh(np.where(fine[:, None, None], curvature, 0.0))
         sizes = np.abs(sizes)
         along = np.einsum("pji,pj->pi", axes, np.where(fine[:, None], gradient, 0.0))
-        kept = sizes > FLAT * sizes.max(axis=1, initial=0.0, keepdims=True)
+        # Directions with less than 1e-9 of the largest curvature are left alone
+        kept = sizes > 1e-9 * sizes.max(axis=1, initial=0.0, keepdims=True)
         at[:, moves] -= np.einsum("pij,pj->pi", axes, np.where(kept, along / np.where(kept, sizes, 1.0), 0.0))
         at = np.where(moves, np.clip(at, *box), at)
     return at

@@ -25,9 +25,6 @@ from trajopt.solvers.solver import ROUNDING, WarmStart
 from trajopt.transcription.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 
-NEARBY = 1e-2  # of a limit's scale
-IN_THE_SPAN = 1e-6  # of a row: what of it the active constraints leave free
-
 
 def check_converged(solution: Answer) -> None:
     """OptionError for a solution that is no optimum."""
@@ -107,11 +104,12 @@ class OptimalitySystem:
         above = np.concatenate([nlp.row_upper, nlp.upper]) - values
         below = values - np.concatenate([nlp.row_lower, nlp.lower])
         gap = np.maximum(np.minimum(above, below), 0.0)
-        near = np.flatnonzero((self.side == 0) & (gap < NEARBY * scale))
+        near = np.flatnonzero((self.side == 0) & (gap < 1e-2 * scale))  # of a limit's scale
         rows = every[near] * sizes
         span = np.linalg.qr(held.T)[0]
         free = np.linalg.norm(rows - (rows @ span) @ span.T, axis=1)
-        moves = free > IN_THE_SPAN * np.linalg.norm(rows, axis=1)
+        # Active constraints leave more than 1e-6 of the row free
+        moves = free > 1e-6 * np.linalg.norm(rows, axis=1)
         sides = np.where(above < below, 1, -1)
         return [OpenLimit(int(i), int(sides[i]), every[i], float(gap[i])) for i in near[moves]]
 

@@ -39,8 +39,6 @@ from trajopt.transcription.program_functions import ProgramFunctions, program_ma
 from trajopt.transcription.transcribe import ProgramStructure
 from trajopt.transcription.unknowns import Label, Layout, UnknownLabels
 
-REACH = 1e-4  # of one and an input's size: a change for which a derivative is to hold
-
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
@@ -232,7 +230,8 @@ def _step(chosen: Input, structure: AskedStructure, system: OptimalitySystem, so
     gap = np.concatenate([rows, fixed]) - np.transpose(limits)
     dy, dmu = system.step(gradient, gap)
     objective = system.multipliers[system.active] @ gap[system.active]
-    reach = REACH * (1.0 + np.abs(numbers).ravel())
+    # A derivative is to hold for a change of 1e-4 of an input's size and one
+    reach = 1e-4 * (1.0 + np.abs(numbers).ravel())
     one_sided = _one_sided(system, solution, np.concatenate([rows, fixed]), moved, (dy, dmu), reach)
     unknowns, of_parts = [], []
     for k, (part, place, _, weight) in enumerate(system.parts):

@@ -32,7 +32,6 @@ from trajopt.plot.snapshots import (
 from trajopt.solution.solution import Answer
 
 ENDINGS = ".gif", ".mp4"
-FASTEST = 100  # pictures per second: a GIF knows hundredths of a second
 EVEN = ("-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p")  # sizes and colours of all players
 
 
@@ -65,7 +64,7 @@ def film_writer(path: str | os.PathLike[str], rate: int) -> AbstractMovieWriter:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise OptionError(f"{os.fspath(path)} is no GIF or MP4: give a name that ends in .gif or .mp4")
-    check_count("rate", rate, 1, FASTEST)
+    check_count("rate", rate, 1, 100)  # pictures per second: a GIF knows hundredths of a second
     if ending == ENDINGS[0]:
         return PillowWriter(fps=rate)
     if not FFMpegWriter.isAvailable():

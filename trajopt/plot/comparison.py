@@ -32,7 +32,6 @@ from trajopt.plot.curve_panels import Track, columns_for, name_panel, starts_of,
 from trajopt.plot.joint_curves import state_tracks
 from trajopt.solution.solution import Answer
 
-MOST = 12  # panels of a figure that is read on a page
 GRID = np.linspace(0.0, 1.0, 201)  # parts of the motions at which curves are compared
 NAMES = {"q": "position", "tau": "torque or force"}
 
@@ -77,7 +76,7 @@ def comparison(
     solutions: Sequence[Answer],
     *,
     labels: Sequence[str] | None = None,
-    most: int = MOST,
+    most: int = 12,
     figure: GivenFigure = None,
 ) -> Figure:
     """Curves of several solutions over parts of their motions, one panel for each, a line for each solution.
@@ -144,7 +143,6 @@ def _tracks(solution: Answer) -> dict[tuple[str, str], list[Track]]:
 
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
-DECADES = 20.0  # between the least and the largest value: beyond, the axis is logarithmic
 
 
 class StudiedPoints(Protocol):
@@ -185,7 +183,8 @@ def study(
         for panel, (name, label) in zip(axes, PANELS.items(), strict=True):
             _draw(panel, curves, lambda point: places[_place(point, axis)], name)
             panel.set_ylabel(label)
-        if numeric and values[0] > 0 and values[-1] >= DECADES * values[0]:
+        # The axis is logarithmic from a factor of 20 between the least and the largest value on
+        if numeric and values[0] > 0 and values[-1] >= 20.0 * values[0]:
             axes[-1].set_xscale("log")
             axes[-1].set_xticks(values[:: -(-len(values) // len(PALETTE))])
             axes[-1].xaxis.set_major_formatter("{x:g}")

@@ -45,10 +45,6 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import Problem
 
 
-NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
-SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
-
-
 def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
     """Range and limits: the curve fills the axis; limits near it are lines, those far away are printed above.
 
@@ -164,12 +160,14 @@ def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[
     """Times at which a curve passes from one limit to the other: it crosses their middle."""
     if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
         return []
-    margin = NEAR_LIMIT * (upper - lower)
+    # A curve counts as being at a limit within a twentieth of the range between both
+    margin = 0.05 * (upper - lower)
     side = np.where(values >= upper - margin, 1, np.where(values <= lower + margin, -1, 0))
     touching = np.flatnonzero(side)
     found = []
     for before, after in pairwise(touching):
-        if side[before] != side[after] and t[after] - t[before] <= SWITCH_WIDTH * (t[-1] - t[0]):
+        # Passages from limit to limit that take more of the duration are no switches
+        if side[before] != side[after] and t[after] - t[before] <= 0.15 * (t[-1] - t[0]):
             between = slice(before, after + 1)
             rising = side[after] * values[between]
             found.append(float(np.interp(side[after] * (lower + upper) / 2, rising, t[between])))

@@ -81,10 +81,8 @@ def drawing_axes(lines: Array, gravity: ArrayLike | None = None) -> tuple[int, i
     return first, second
 
 
-SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
 SNAPSHOTS = 9
 LETTERS = "xyz"
-LEAST = 0.15  # of the longest side: so thick is the box of a flat motion
 SPACE = tuple(range(3))
 VIEWS = ("planes", "space")
 
@@ -210,7 +208,8 @@ def views(lines: Array, gravity: Array | None = None) -> list[tuple[int, int]]:
     across, up = drawing_axes(lines, gravity)
     depth = 3 - across - up
     extent = np.ptp(lines.reshape(-1, 3), axis=0)
-    return [(across, up)] + [(across, depth)] * bool(extent[depth] > SPATIAL * extent.max())
+    # A motion thicker than 0.03 of the largest extent is drawn from above, too
+    return [(across, up)] + [(across, depth)] * bool(extent[depth] > 0.03 * extent.max())
 
 
 def _places(scene: Scene, view: str, figure: GivenFigure, ax: GivenAxes) -> tuple[Figure, list, list[Plane]]:
@@ -279,7 +278,8 @@ def draw_snapshots(axis: Any, lines: Array, times: Array) -> None:
 def fit_box(axis: Any, scene: Scene) -> None:
     """One scale on all axes of space, and the vertical axis of the first plane upright."""
     low, high = scene.points.min(axis=0), scene.points.max(axis=0)
-    side = np.maximum(high - low, LEAST * float((high - low).max()))
+    # The box of a flat motion is 0.15 of the longest side thick
+    side = np.maximum(high - low, 0.15 * float((high - low).max()))
     middle = 0.5 * (low + high)
     for letter, centre, length in zip(LETTERS, middle, side, strict=True):
         getattr(axis, f"set_{letter}lim")(centre - 0.5 * length, centre + 0.5 * length)

@@ -84,10 +84,7 @@ def rates_of(problem: Problem) -> SystemRates | RobotRates | None:
 
 
 PROBED = 3  # steps after which effects of inputs are looked at: they have reached the sixth rate
-SMALL = 1e-3  # of the way to a bound: a change of an input whose effects are looked at
-SLIGHT = 0.1  # of the largest effect of an input: those below are left out
 MOST_PARTS = 16  # of a step whose states change too fast for the midpoint rule
-REACH = 0.9  # of the way from the middle of an input's bounds to one: what leads back leaves some of it
 
 
 class DrivenStates:
@@ -102,7 +99,8 @@ class DrivenStates:
         self._bounded = np.isfinite(lower) & np.isfinite(upper)
         with np.errstate(invalid="ignore"):
             self.middle = np.where(self._bounded, 0.5 * (lower + upper), np.clip(0.0, lower, upper))
-            self._reach = np.where(self._bounded, 0.5 * REACH * (upper - lower), 1.0)
+            # Inputs that lead back go 0.9 of the way to a bound, which leaves some of it
+            self._reach = np.where(self._bounded, 0.5 * 0.9 * (upper - lower), 1.0)
 
     def after(self, x: Array, u: Array, start: float, step: float, parts: int = 1) -> Array:
         """x (K, n) after a step of seconds under inputs u (K, m), by the midpoint rule on equal parts."""
@@ -133,7 +131,7 @@ class DrivenStates:
     def led_back(self, x: Array, value: Callable[[Array, float], Array], sign: Array, times: Array) -> Array:
         """Values (times, width) times sign while inputs lead each term, alone, to where that is below zero.
 
-        The inputs of a term that change it most are REACH of the way to the bounds by which it falls. Zeros
+        The inputs of a term that change it most are 0.9 of the way to the bounds by which it falls. Zeros
         stand behind the time when no term is positive or rises. NaN where an input without bounds counts or
         states do not stay finite; all are NaN where states change too fast for these steps.
 
@@ -141,7 +139,8 @@ class DrivenStates:
         sign : (width,) +1 of terms that are to fall, -1 of terms that are to rise, 0 of others
         times : s, from zero
         """
-        probes = self.middle + np.concatenate([np.zeros((1, self.middle.size)), SMALL * np.diag(self._reach)])
+        # Inputs change by 1e-3 of the way to a bound to see their effects
+        probes = self.middle + np.concatenate([np.zeros((1, self.middle.size)), 1e-3 * np.diag(self._reach)])
         states, steps = np.repeat(x[None], len(probes), axis=0), np.diff(times)
         along, parts = np.zeros((times.size, sign.size)), self._parts(x, float(steps.max()))
         if parts > MOST_PARTS:
@@ -150,7 +149,8 @@ class DrivenStates:
             states = self.after(states, probes, time, step, parts)
         ends = value(states, times[:PROBED][-1])
         effects = (ends[1:] - ends[0]).T  # (width, inputs)
-        effects[np.abs(effects) <= SLIGHT * np.abs(effects).max(axis=1, keepdims=True)] = 0.0
+        # Effects below a tenth of the largest one of all inputs are left out
+        effects[np.abs(effects) <= 0.1 * np.abs(effects).max(axis=1, keepdims=True)] = 0.0
         u = self.middle - sign[:, None] * np.sign(effects) * self._reach
         states, own = np.repeat(x[None], sign.size, axis=0), np.arange(sign.size)
         along[0] = sign * value(x[None], times[0])[0]

@@ -43,9 +43,6 @@ from trajopt.solvers.solver import DEPENDENT
 from trajopt.splines.node_sets import START
 
 INTERVALS = 2  # within which what a measured state exceeds returns to its limit
-LATER = 1.25  # times the time after which inputs within their bounds lead back to a limit: its end, if later
-STEPS = 4  # of an interval, in which states are simulated
-FIRST = 1e-3  # of a step, the first one, which gives their rates
 
 P = TypeVar("P", bound=Problem)
 A = TypeVar("A", bound=Asked)
@@ -243,7 +240,8 @@ class StartState:
         if not (below.any() or above.any() or off.any()):
             return own, off, ""
         end = float(basis.breakpoints[min(INTERVALS, basis.breakpoints.size - 1)])
-        last = LATER * float(self._ahead[forced.any(axis=1)].max(initial=0.0))
+        # A quarter more than the time after which inputs within their bounds lead back to a limit
+        last = 1.25 * float(self._ahead[forced.any(axis=1)].max(initial=0.0))
         if last > end:
             end = float(np.append(basis.breakpoints, last)[np.searchsorted(basis.breakpoints, last)])
         excess = needed = np.stack([low, high])
@@ -318,8 +316,10 @@ class StartState:
     @cached_property
     def _ahead(self) -> Array:
         """Times ahead at which simulated states are looked at, as parts of the duration."""
-        step = float(np.diff(self.problem.trajectory.arcs[0].basis.breakpoints).min()) / STEPS
-        return np.concatenate([[0.0, FIRST * step], step * np.arange(1, round(1.0 / step) + 1)])
+        # States are simulated in four steps an interval
+        step = float(np.diff(self.problem.trajectory.arcs[0].basis.breakpoints).min()) / 4
+        # The first, short step gives their rates
+        return np.concatenate([[0.0, 1e-3 * step], step * np.arange(1, round(1.0 / step) + 1)])
 
 
 def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None = None) -> A:

@@ -407,10 +407,6 @@ def fitting_trajectory(dynamics: Dynamics, trajectory: Trajectory) -> Trajectory
     return trajectory.for_equations_of_order(1 if isinstance(dynamics, System) else 2)
 
 
-MOST = 4  # breakpoints of data per interval of an arc: data that are finer than that leave the mesh as it is
-BESIDE = 0.25  # of the shorter neighbouring interval: a breakpoint so near to one of data gives way to it
-
-
 def at_breakpoints(trajectory: Trajectory, datasets: Collection[Data], start: float | None) -> Trajectory:
     """A collocation mesh with the breakpoints of data whose places are known; another trajectory as it is.
 
@@ -432,7 +428,8 @@ def at_breakpoints(trajectory: Trajectory, datasets: Collection[Data], start: fl
         inside = places[(places > number + SAME_TIME) & (places < number + 1.0 - SAME_TIME)] - number
         before = arc.basis.breakpoints
         new = inside[np.abs(inside[:, None] - before).min(axis=1, initial=np.inf) > SAME_TIME]
-        if not new.size or inside.size > MOST * arc.basis.span_count:
+        # Data with more than four breakpoints an interval leave the mesh as it is
+        if not new.size or inside.size > 4 * arc.basis.span_count:
             bases.append(arc.basis)
             continue
         kept = np.sort(np.concatenate([new, _far_from(before, new, inside)]))
@@ -455,7 +452,8 @@ def _normalised(trajectory: Trajectory, data: Data, start: float | None) -> Arra
 def _far_from(before: Array, new: Array, places: Array) -> Array:
     """The breakpoints before (k,) without those that lie beside new ones and are no places of data."""
     inner, widths = before[1:-1], np.diff(before)
-    near = np.abs(inner[:, None] - new).min(axis=1) < BESIDE * np.minimum(widths[:-1], widths[1:])
+    # A breakpoint gives way to one of data within a quarter of the shorter neighbouring interval
+    near = np.abs(inner[:, None] - new).min(axis=1) < 0.25 * np.minimum(widths[:-1], widths[1:])
     own = np.abs(inner[:, None] - places).min(axis=1) <= SAME_TIME
     return np.concatenate([before[:1], inner[~near | own], before[-1:]])
 

@@ -23,8 +23,6 @@ from trajopt.splines.node_sets import MotionSamples
 from trajopt.splines.quadrature import GAUSS_POINTS
 from trajopt.terms.nonsmooth import exact_of
 
-PER_DEGREE = 3  # times per span at which equations are evaluated, per degree of the curves
-
 
 @dataclass(frozen=True, eq=False)
 class ErrorEstimate:
@@ -149,7 +147,8 @@ def _equation_errors(solution: Solution, integrated: bool = False) -> tuple[list
     if not equations:
         none = [np.zeros(times.size - 1) for times in edges]
         return none, none
-    count = max(GAUSS_POINTS, PER_DEGREE * max(basis.degree for basis in curve.bases))
+    # Three times per span and degree of the curves
+    count = max(GAUSS_POINTS, 3 * max(basis.degree for basis in curve.bases))
     fractions = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count))
     fractions = np.clip(fractions, SAME_TIME, 1.0 - SAME_TIME)  # residuals jump at the ends of spans
     times = np.concatenate([(a[:-1, None] + np.diff(a)[:, None] * fractions).ravel() for a in edges])

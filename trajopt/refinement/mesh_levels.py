@@ -143,7 +143,6 @@ STOPPED = frozenset(
         Status.STEP_TOO_SMALL,
     }
 )
-SMALL = 500  # unknowns up to which SLSQP, whose steps cost their third power, is tried
 
 
 def other_solvers(journal: Journal) -> Policy[None]:
@@ -170,6 +169,6 @@ def _ways(solver: Ipopt, first: Answer) -> Iterator[tuple[str, Solver, Any]]:
     rule = {"adaptive_mu_globalization": "never-monotone-mode"}
     if not rule.keys() & solver.options.keys():
         yield "barrier never monotone", replace(solver, options={**solver.options, **rule}), None
-    if first.n_variables <= SMALL:
+    if first.n_variables <= 500:  # unknowns: SLSQP's steps cost their third power
         yield "SLSQP from there", Slsqp(), first
         yield "SLSQP from the guess", Slsqp(), None

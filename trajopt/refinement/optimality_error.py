@@ -117,8 +117,6 @@ def _impulses(rows: Array, own: Array, coarse: Nodes, finer: Array, fine: Nodes)
     return found
 
 
-LEAST = 0.1  # of the objective: the largest multiplier is not taken smaller, inactive limits have tiny ones
-DEPENDENT = 1e-6  # relative singular value below which limits repeat each other
 SAMPLES = 9  # times per half of a span at which new functions are compared with the motion
 
 
@@ -165,7 +163,8 @@ def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:
     """The Jacobian of the limits that have a multiplier or are violated, (limits, variables)."""
     rows = nlp.rows(y)
     equal = nlp.row_lower == nlp.row_upper
-    largest = np.abs(multipliers[~equal]).max(initial=LEAST * abs(nlp.objective(y)))
+    # At least a tenth of the objective, as inactive limits have tiny multipliers
+    largest = np.abs(multipliers[~equal]).max(initial=0.1 * abs(nlp.objective(y)))
     active = (rows < nlp.row_lower) | (rows > nlp.row_upper)
     active |= np.abs(multipliers) > SIGNIFICANT_DENSITY * max(largest, NOT_ZERO)
     jacobian = sparse_jacobian(nlp, nlp.jacobian(y))
@@ -242,4 +241,5 @@ def _null_space(rows: Array) -> Array:
     if not len(rows):
         return np.eye(rows.shape[1])
     _, values, directions = np.linalg.svd(rows)
-    return directions[int((values > DEPENDENT * values[0]).sum()) :].T
+    # Limits with relative singular values below 1e-6 repeat each other
+    return directions[int((values > 1e-6 * values[0]).sum()) :].T

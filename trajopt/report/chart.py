@@ -23,7 +23,6 @@ from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import NO_LIMITS, PALETTE, Limits, line_chart, range_with
 
 DIGITS = 7  # of a number that people read
-HEIGHT = 300  # pixels of a plot
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +120,7 @@ def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:
     """
     return {
         "title": {"text": escape(title), "font": {"size": 14}, "x": 0.01, "y": 0.98},
-        "height": rows * HEIGHT,
+        "height": rows * 300,  # pixels
         "margin": {"l": 62, "r": 40, "t": 34, "b": 42},
         "modebar": {"orientation": "v"},
     }

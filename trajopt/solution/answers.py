@@ -33,9 +33,7 @@ DURATION_LOOKED_AT = (
     Status.ITERATION_LIMIT,
     Status.RESTORATION_FAILED,
 )
-GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
 ZERO_COST = 1e-13  # scaled costs below, which were about one at the guess, are zero
-AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
 def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:
@@ -163,7 +161,8 @@ def outcome(problem: Problem, nlp: NLP, result: Result, duration: float) -> tupl
     if result.status not in DURATION_LOOKED_AT:
         return result.status, result.detail
     shortest, longest = problem.trajectory.duration_bounds
-    if shortest.max() == SHORTEST_DURATION and duration <= AT_BOUND * shortest.sum():
+    # A motion within a thousandth of the shortest duration is stopped by this bound alone
+    if shortest.max() == SHORTEST_DURATION and duration <= 1.001 * shortest.sum():
         what = "controls and rates" if isinstance(problem.dynamics, System) else "torques or velocities"
         whose = "" if isinstance(problem.dynamics, System) else " of all joints"
         return Status.UNBOUNDED, f"limit {what}{whose}, or give the trajectory a shortest duration"
@@ -175,7 +174,7 @@ def outcome(problem: Problem, nlp: NLP, result: Result, duration: float) -> tupl
     # than rounding is left, `verify` looks at longer durations.
     if np.isinf(longest).any() and abs(nlp.objective(result.y)) <= ZERO_COST:
         before = nlp.unknowns.curve(nlp.start).duration
-        if duration > GROWTH * before:
+        if duration > 100.0 * before:  # the cost fell to rounding as the duration grew: it has no minimum
             return Status.NO_BEST_DURATION, (
                 f"it grew from {before:.3g} to {duration:.3g} s: give the trajectory a duration, or minimize "
                 "trajopt.duration, too"

@@ -42,8 +42,6 @@ T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 INTERRUPTED = "the refinement was interrupted"
-FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
-RESCALED = 3  # times at most
 FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
 LEAST_ITERATIONS = 100  # of a solve, of which one on a finer mesh may take twice as many
 
@@ -344,16 +342,17 @@ def rescaled(attempt: Attempt) -> Policy[Entry]:
     alone, as they make some costs as small as one likes.
     """
     best = yield attempt
-    for _ in range(RESCALED):
+    for _ in range(3):  # rescalings at most
         assert best.solved is not None
         program, result = best.solved
         size = abs(program.objective(result.y))
         unlimited = np.any(np.isinf(program.upper[program.durations]))
-        if unlimited or result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < FALLEN:
+        # A scaled objective below 1e-5 is scaled to 1e-2
+        if unlimited or result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < 1e-5:
             break
         most = FOLLOWED if attempt.run.max_iterations is None else min(FOLLOWED, attempt.run.max_iterations)
         near = replace(attempt.run, start_kind=StartKind.NEAR_START, max_iterations=most)
-        finer = program.with_objective_times(RAISED / size)
+        finer = program.with_objective_times(1e-2 / size)
         again = yield replace(attempt, program=finer, start=WarmStart(result.y), run=near, note="rescaled")
         assert again.solved is not None
         then = again.solved[1]

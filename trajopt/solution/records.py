@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
 BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
-MOST_WRITTEN = 100  # numbers of an array: longer ones are shortened
 COLUMNS = ("solve", "iteration", "objective", "violation")  # of the table of solves that a file holds
 HEADER = f"{'spans':>6} {'objective':>16} {'iter.':>6} {'seconds':>9}  outcome"
 LEVELS, STARTS, RETRIES, OTHER_SOLVERS = "levels", "starts", "retries", "other solvers"
@@ -78,7 +77,7 @@ class RunRecord:
 
 def _written(value: object) -> str:
     """A value as Python would write it; short arrays with all digits of their numbers."""
-    if isinstance(value, np.ndarray) and value.size <= MOST_WRITTEN:
+    if isinstance(value, np.ndarray) and value.size <= 100:  # longer arrays are shortened
         return f"array({value.tolist()!r})"
     return repr(value)
 

@@ -307,10 +307,6 @@ def _name_entries(kind: str, value: np.ndarray) -> str:
     return f"{kind} entries {list_names(np.flatnonzero(~np.isfinite(value)))} are"
 
 
-_REFRESH = 0.1  # seconds between changes of the live line; a reader cannot follow more
-_LONGEST_GAP = 10.0  # seconds after which a plain line is due whatever its number
-
-
 class Progress:
     """A callback for `Solver.solve`, used as `with Progress() as progress: solver.solve(nlp, progress)`.
 
@@ -370,8 +366,9 @@ class Progress:
             self._begin_next_solve()
         self._last = iteration
         waited = time.perf_counter() - self._shown_at
-        due = waited >= _REFRESH if self._display in ("live", "notebook") else _is_round(iteration.iteration)
-        if due or waited >= _LONGEST_GAP:
+        # A reader cannot follow more than ten changes a second of the live line
+        due = waited >= 0.1 if self._display in ("live", "notebook") else _is_round(iteration.iteration)
+        if due or waited >= 10.0:  # seconds after which a plain line is due whatever its number
             self._show(iteration)
 
     def _begin_next_solve(self) -> None:

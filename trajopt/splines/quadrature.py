@@ -124,12 +124,8 @@ def lagrange_polynomials(nodes: Array, points: Array) -> Array:
 
 
 GAUSS_POINTS = MOST_POINTS  # per half of a panel, or per span of a spline
-LEAST_PANELS = 128  # of the whole motion, at least: points are at most 1 / 2000 of it apart
 MOST_TIMES = 300_000  # at which values are computed
 TIMES_AT_ONCE = 8192  # times for which values are asked
-ROUNDS_WITH_NEIGHBOURS = 3  # the first: panels beside rough ones are halved, too, as peaks reach into them
-SAFETY_FACTOR = 4.0  # the estimated error in differences of the two rules, of which a corner may leave little
-INHERITED_SHARE = 0.01  # of a panel's error: the least that either half has, as two rules may agree by chance
 SHARE = 0.5  # of the error that is left: parts whose errors sum up to less are not divided
 
 Values = Callable[[Array], Array]  # of times (K,): (K, width)
@@ -170,10 +166,11 @@ def adaptive_integral(
         halves, bad, gap = _integrals(values, _in_turn(start, middle), _in_turn(middle, end))
         first_bad, times = np.fmin(first_bad, bad), times + 2 * start.size * GAUSS_POINTS
         both = halves[:, ::2] + halves[:, 1::2]
-        away = np.maximum(SAFETY_FACTOR * np.abs(both - whole), inherited)
+        # Four times the difference of the two rules, of which a corner may leave little
+        away = np.maximum(4.0 * np.abs(both - whole), inherited)
         scale = np.maximum(least, found[width:] + both[width:].sum(axis=1))
         rough = largest_errors(away, np.outer(sharpness, scale).ravel() - error)
-        if number <= ROUNDS_WITH_NEIGHBOURS:
+        if number <= 3:  # panels beside rough ones are halved, too, as peaks reach into them
             rough = _with_neighbours(rough, start, end)
         rough &= (middle > start) & (middle < end)
         last = times + 4 * rough.sum() * GAUSS_POINTS > MOST_TIMES
@@ -184,7 +181,8 @@ def adaptive_integral(
         if not rough.any():
             break
         chosen = np.repeat(rough, 2)
-        whole, inherited = halves[:, chosen], INHERITED_SHARE * np.repeat(away[:, rough], 2, axis=1)
+        # Either half has at least a hundredth of its panel's error, as two rules may agree by chance
+        whole, inherited = halves[:, chosen], 0.01 * np.repeat(away[:, rough], 2, axis=1)
         start, end = _in_turn(start, middle)[chosen], _in_turn(middle, end)[chosen]
     return EstimatedIntegral(
         found[:width], error[:width], found[width:], error[width:], resolution, first_bad
@@ -194,7 +192,8 @@ def adaptive_integral(
 def _panels(edges: Array) -> tuple[Array, Array]:
     """Starts and ends of panels between edges, none longer than a part of the whole."""
     lengths = np.diff(edges)
-    parts = LEAST_PANELS * lengths / max(float(lengths.sum()), np.finfo(float).tiny)
+    # 128 panels of the whole motion, at least: points are at most 1 / 2000 of it apart
+    parts = 128 * lengths / max(float(lengths.sum()), np.finfo(float).tiny)
     counts = np.maximum(np.ceil(parts), 1).astype(int)
     cuts = [np.linspace(a, b, n + 1) for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)]
     return np.concatenate([cut[:-1] for cut in cuts]), np.concatenate([cut[1:] for cut in cuts])

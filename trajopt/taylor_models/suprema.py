@@ -175,7 +175,6 @@ def _to_powers(degree: int) -> Array:
 MOST_PARTS = 8  # of a piece in one round
 MOST_ROUNDS = 12
 FIRST_PIECES = 32  # to begin with, at least: models on fewer take as long, and a second round as long again
-OF_VIOLATION = 0.05  # of the largest violation reached: a larger one by less is not searched for
 MOST_PIECES = 5000  # on which models are evaluated in one search, if the spans are not more
 
 Evaluation = Callable[[LeafPieces], Mapping[str, Model]]  # quantity -> one model per component
@@ -218,7 +217,8 @@ class Supremum:
         if self.reached <= self.allowed:
             sharpness, is_sharp = self.sharpness, 2.0 * radius <= self.sharpness
         else:  # what is reached inside a piece is seen when it is divided
-            sharpness, is_sharp = max(self.sharpness, OF_VIOLATION * self.reached), False
+            # A violation larger by less than a twentieth of the one reached is not searched for
+            sharpness, is_sharp = max(self.sharpness, 0.05 * self.reached), False
         settled = is_sharp | (highest + radius <= self.reached + sharpness) | last
         kept = open_ & settled
         self._settled.append((pieces.start[kept], pieces.end[kept], coefficients[kept], radius[kept]))
@@ -291,7 +291,6 @@ def bernstein_form(model: TaylorModel | float, count: int) -> tuple[Array, Array
     return np.broadcast_to(coefficients.T, (count, ORDER)), np.broadcast_to(radius, (count,))
 
 
-MOST_OF_INTEGRAL = 30_000  # on which models are evaluated, if the spans are not more
 SMALLEST = UNDERFLOW / EPS  # above what underflow leaves of an integral that is zero
 PARTS = 32  # of a piece; `least_size` falls short where the polynomial changes its sign within one of them
 
@@ -320,7 +319,7 @@ def enclosed_integrals(
     value, error, size = np.zeros((3, least.size))
     if not pieces.start.size:
         return EnclosedIntegral(value, np.full(least.size, np.inf), size)
-    left = MOST_OF_INTEGRAL
+    left = 30_000  # models are evaluated, if the spans are not more
     with np.errstate(all="ignore"):  # what overflows has an infinite radius
         for number in range(MOST_ROUNDS):
             left -= pieces.start.size

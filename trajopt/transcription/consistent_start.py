@@ -35,10 +35,7 @@ from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.unknowns import Unknowns
 
-NEWTON_STEPS, HALVINGS = 30, 10
-STEPS_OF_EULER = 6  # of Newton's method within one step of Euler's
 SETTLED = HALF_OF_DIGITS  # of the sizes of states and the widths of controls: a change that is no more
-FIRST_PART, MOST_STEPS = 1e-7, 100  # of an interval: the first step of Euler's method; how many
 
 
 def consistent_start(
@@ -200,7 +197,7 @@ class _Algebraic:
     def on_equations(self, leaves: Values, x: Array, z: Array) -> Array | None:
         """z on h(x, z) = 0 by Newton's method with halved steps, node by node."""
         n, widths = x.shape[1], self._widths
-        for _ in range(NEWTON_STEPS):
+        for _ in range(30):  # steps of Newton's method
             _, h, _, D = self._at(leaves, x, z)
             sizes = np.abs(D[:, :, n:] * widths).sum(axis=2)
             if not np.all(np.isfinite(D) & np.isfinite(h)[..., None] & (sizes > 0.0)[..., None]):
@@ -211,7 +208,7 @@ class _Algebraic:
             if np.all(np.abs(step) <= SETTLED * widths):
                 return z
             share, before, trial = np.ones((len(x), 1)), np.abs(h / sizes).max(axis=1), z
-            for _ in range(HALVINGS):
+            for _ in range(10):  # halvings of a step
                 trial = np.clip(z + share * step, self.lower, self.upper)
                 now = np.abs(self._at(leaves, x, trial)[1] / sizes).max(axis=1)
                 less = now <= np.maximum((1.0 - 0.1 * share[:, 0]) * before, ROUNDING)  # False of NaN
@@ -223,10 +220,10 @@ class _Algebraic:
 
     def _followed(self, leaves: Values, x: Array, z: Array, times: Array) -> tuple[Array, Array]:
         """x and z after these times, or after the part of them in which steps of Euler's are solved."""
-        gone, part = 0.0, FIRST_PART
+        gone, part = 0.0, 1e-7  # of an interval: the first step of Euler's method
         largest = np.abs(x).max(axis=0)
         sizes = np.concatenate([np.where(largest > 0.0, largest, 1.0), self._widths])
-        for _ in range(MOST_STEPS):
+        for _ in range(100):  # steps of Euler's method, at most
             if gone >= 1.0:
                 break
             after = self._euler(leaves, x, z, min(part, 1.0 - gone) * times, sizes)
@@ -241,7 +238,7 @@ class _Algebraic:
     ) -> tuple[Array, Array] | None:
         """x and z after one implicit step, x+ = x + times f(x+, z+), 0 = h(x+, z+); None if not solved."""
         n, first = x.shape[1], x
-        for _ in range(STEPS_OF_EULER):
+        for _ in range(6):  # steps of Newton's method within one step of Euler's
             f, h, of_f, of_h = self._at(leaves, x, z)
             of_x = -times[..., None] * of_f
             of_x[:, :, :n] += np.eye(n)

@@ -38,8 +38,6 @@ from trajopt.graph.protocols import Pairs, Values
 from trajopt.solvers.matrices import Entries, all_entries, product_entries
 from trajopt.transcription.leaf_map import LeafGroup, LeafMap, LeafPoint
 
-WIDE_GROUP = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
-
 
 class SecondDerivatives:
     """The entries of M before elimination: control points by control points, then pairs with a global leaf.
@@ -76,7 +74,8 @@ class SecondDerivatives:
     def of(leaf_map: LeafMap, chain: ChainRule) -> SecondDerivatives:
         """Second derivatives that the chain rule's graph has; for narrow leaves, the same ones as before."""
         pairs = tuple(chain.graph.hessian_pattern(chain.used))
-        if any(group.curve_count > WIDE_GROUP for group in leaf_map.groups):
+        # Second derivatives of more than ten curves are multiplied pair by pair of leaves
+        if any(group.curve_count > 10 for group in leaf_map.groups):
             inner = InnerCurvature(chain.graph, chain.rows, chain.columns)
             return SecondDerivatives(leaf_map, pairs, frozenset(pairs), inner)
         return _of_pairs(leaf_map.spline_map.layout.size, leaf_map, pairs, frozenset(chain.direct_pairs()))

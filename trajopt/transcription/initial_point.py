@@ -34,8 +34,6 @@ from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns
 
 LONGEST_TRIED, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
-HALVINGS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
-NEARLY_LEAST = 1.05  # a duration counts as good whose violation is within this factor of the least one
 FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
 
 
@@ -189,7 +187,8 @@ def shortest_duration(
     first, enough = next(good_ones, None), 0.0
     if first is None:
         values = np.array([known(each) for each in tried])
-        enough = NEARLY_LEAST * np.where(np.isfinite(values), values, np.inf).min()
+        # A duration counts as good whose violation is within this factor of the least one
+        enough = 1.05 * np.where(np.isfinite(values), values, np.inf).min()
         if not np.isfinite(enough):
             return float(np.clip(FALLBACK_DURATION, shortest, longest))
         first = int(np.argmax(values <= enough))
@@ -200,7 +199,7 @@ def shortest_duration(
     if first == 0:
         return good
     bad = tried[first - 1]
-    for _ in range(HALVINGS):
+    for _ in range(4):  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
         middle = math.sqrt(bad * good)
         is_good = of_linear(middle) <= enough and known(middle) <= enough
         good, bad = (middle, bad) if is_good else (good, middle)
@@ -256,10 +255,6 @@ def smooth_curve(problem: Problem, duration: float, ends: tuple[Array, Array] | 
     return lambda s: np.vander(np.asarray(s, dtype=float), count, increasing=True) @ coefficients
 
 
-ASIDE = 0.25  # of the width between its bounds, or of one unit: how far a curve starts from its guess
-MOST_CURVES = 8  # that are moved one at a time
-
-
 def beside_singular_point(
     problem: Problem,
     unknowns: Unknowns,
@@ -309,10 +304,12 @@ def _directions(problem: Problem) -> Iterator[Array]:
     for name, curve in problem.extras.items():
         width = curve.upper - curve.lower
         moves = not curve.is_state and name not in problem.slacks
-        steps.append(moves * ASIDE * np.where(np.isfinite(width), width, 1.0))
+        # A curve moves by a quarter of the width between its bounds, or of one unit
+        steps.append(moves * 0.25 * np.where(np.isfinite(width), width, 1.0))
     step = np.concatenate(steps)
     places = np.flatnonzero(step)
-    one_each = (np.where(np.arange(step.size) == place, step, 0.0) for place in places[:MOST_CURVES])
+    # The first eight curves are moved one at a time
+    one_each = (np.where(np.arange(step.size) == place, step, 0.0) for place in places[:8])
     for direction in (step, *(one_each if places.size > 1 else ())):
         if np.any(direction):
             yield from (direction, -direction)

@@ -140,7 +140,6 @@ class NLP(ProgramFunctions):
 # than the inverse.
 NEGLIGIBLE = HALF_OF_DIGITS
 AT_MINIMUM = ROUNDING  # of the size of unknowns: distance to the least value of a cost that rounding leaves
-LOPSIDED = 10.0  # times the smaller of two limits: rows are not divided by more, whatever the larger one is
 LEAST_SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
 
 
@@ -193,7 +192,8 @@ def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array, least: A
     sides[~np.isfinite(sides)] = 0.0
     # A side of -1e12 that stands for "no limit" must not loosen the tolerance of the other one, of 10.
     smaller = np.where(np.all(sides > 0.0, axis=0), sides.min(axis=0), np.inf)
-    size = np.minimum(sides.max(axis=0), LOPSIDED * smaller)
+    # Rows are divided by at most ten times the smaller of their limits, whatever the larger one is
+    size = np.minimum(sides.max(axis=0), 10.0 * smaller)
     steepest = np.zeros(size.size)
     # Entries that are not finite are left to the solver, which names their term; they must not become bounds.
     known = np.isfinite(jacobian)

@@ -130,7 +130,6 @@ def _split(matrix: Array) -> tuple[list[int], list[int]]:
     return independent, dependent
 
 
-SHORTEST = 1e-3  # of a duration's lower bound: as far as the elastic problem may shorten it
 MARGIN = 1e-2  # of slack beyond the violation at the start, so that the start lies in the interior
 TIE = 1e-6  # w above
 
@@ -177,7 +176,8 @@ class Elastic:
     def _least_unknowns(self) -> Array:
         """-inf, as the bounds of unknowns are rows here, but for durations: a part of their lower bound."""
         least, durations = np.full(self.n, -np.inf), self.nlp.durations
-        least[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
+        # The elastic problem may shorten durations to a thousandth of their lower bounds
+        least[durations] = 1e-3 * np.maximum(self.nlp.lower[durations], 0.0)
         return least
 
     # -- functions ----------------------------------------------------------------------------------------
@@ -216,9 +216,6 @@ class Elastic:
 
     def _constraints(self, y: Array) -> Array:
         return np.concatenate([self.nlp.rows(y), y])
-
-
-BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
 
 
 @dataclass(frozen=True)
@@ -404,7 +401,8 @@ def warnings_of(nlp: NLP | LinkedProgram, y: Array, labels: LimitLabels) -> list
     np.maximum.at(by_unknown, nlp.jacobian_columns, values)
     for what, sizes, offset in (("row", by_row, 0), ("unknown", by_unknown, nlp.row_count)):
         alive = np.flatnonzero(sizes > 0.0)
-        if alive.size and sizes[alive].max() > BADLY_SCALED * sizes[alive].min():
+        # Ratios of gradients above 1e6 are reported
+        if alive.size and sizes[alive].max() > 1e6 * sizes[alive].min():
             low, high = alive[np.argmin(sizes[alive])], alive[np.argmax(sizes[alive])]
             found.append(
                 f"gradients by {what} differ {sizes[high] / sizes[low]:.1e} times: least for "

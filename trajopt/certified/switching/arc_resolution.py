@@ -29,8 +29,6 @@ from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve
 from trajopt.splines.quadrature import gauss
 
-SAMPLES = 6  # times per degree of an arc
-
 
 @dataclass(frozen=True, eq=False)
 class ArcGain:
@@ -85,7 +83,7 @@ def _largest_by_arc(trial: Solution, limits: list[Constraint]) -> list[Array]:
     On arcs with equalities at Gauss points violations are largest at the arc's ends, which are looked at.
     """
     curve = trial.curve
-    fractions = np.linspace(0.0, 1.0, SAMPLES * curve.bases[0].degree)
+    fractions = np.linspace(0.0, 1.0, 6 * curve.bases[0].degree)  # times per degree of an arc
     ends = curve.starts[1:] - BORDER_SIDE * curve.duration * (curve.starts[1:] < curve.duration)
     times = curve.starts[:-1, None] + (ends - curve.starts[:-1])[:, None] * fractions
     values = trial.values(list({limit.term.quantity: limit.term for limit in limits}.values()), times)
@@ -97,8 +95,6 @@ def _largest_by_arc(trial: Solution, limits: list[Constraint]) -> list[Array]:
 
 
 FASTEST, SLOWEST = 1e-3, 0.8  # rates that are believed: rounding hides faster ones, slower ones ask for a cut
-MOST_PARTS = 3  # that one part is cut in at once
-SAFETY = 3.0  # a factor of what is to be gained in addition: rates are estimates
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,8 @@ def finer(curve: Curve, parts: Sequence[int], highest: int, excess: Array) -> Re
     excess : (parts,), by what factor the error of each part is above what it may be
     """
     degree, rates = curve.bases[0].degree, [coefficient_rate(curve, arc) for arc in range(len(curve.bases))]
-    wanted = np.where(excess > 1.0, SAFETY * excess, 1.0)
+    # Three times of what is to be gained, as rates are estimates
+    wanted = np.where(excess > 1.0, 3.0 * excess, 1.0)
     if np.all(wanted == 1.0):
         return None
     raised = 2 * int(np.ceil(0.5 * float((np.log(wanted) / -np.log(rates)).max())))
@@ -125,7 +122,8 @@ def finer(curve: Curve, parts: Sequence[int], highest: int, excess: Array) -> Re
     fresh = []
     for arc, count in enumerate(parts):
         most = float(cuts[owner == arc].max())
-        fresh.append(count if most == 0.0 else int(min(np.ceil(count * max(most, 1.5)), MOST_PARTS * count)))
+        # One part is cut in three at most
+        fresh.append(count if most == 0.0 else int(min(np.ceil(count * max(most, 1.5)), 3 * count)))
     if degree + raised <= highest and raised * len(curve.bases) <= (sum(fresh) - sum(parts)) * (degree - 1):
         return Resolution(degree + raised, tuple(parts))
     return Resolution(degree, tuple(fresh))

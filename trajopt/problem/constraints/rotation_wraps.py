@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import Problem
     from trajopt.terms.arithmetic import Vector
 
-SAMPLES = 17  # of the guess in every arc
 FURTHEST = 6.0  # rad from the centre that one arc holds: the chart is singular at 2 pi
 
 
@@ -118,8 +117,8 @@ def _too_far(link: str, furthest: float, arc: int) -> OptionError:
 
 
 def _guessed(problem: Problem, places: slice, arc: int) -> Array:
-    """p of the guess in an arc, (SAMPLES, 3)."""
-    along = arc + np.linspace(BORDER_SIDE, 1.0 - BORDER_SIDE, SAMPLES)
+    """p of the guess in an arc, (17, 3)."""
+    along = arc + np.linspace(BORDER_SIDE, 1.0 - BORDER_SIDE, 17)  # samples of the guess in every arc
     return np.asarray(problem.guessed_curve(along / len(problem.trajectory.arcs)), dtype=float)[:, places]
 
 

@@ -146,7 +146,7 @@ def stated_limits(problem: Problem) -> SimpleNamespace:
     return SimpleNamespace(q_lower=lower, q_upper=upper)
 
 
-SLIDING_POSES, WIDTH = 3, 0.5  # at which rows are looked at, and how far from zero, rad or m
+WIDTH = 0.5  # rad or m: how far from zero the poses are at which rows of sliding contacts are looked at
 
 
 def leave_out_friction(problem: Problem, arcs: Sequence[int]) -> None:
@@ -204,7 +204,8 @@ def sliding_ways(problem: Problem, contacts: Sequence[Contact], arc: int) -> dic
     every = [_slips(each, arc) for each in loose]
     poses, found = PoseSearch(problem.independent_copy(), [*rows, *every]), {}
     random = np.random.default_rng(SEED)
-    looked_at = [random.uniform(-WIDTH, WIDTH, poses.n) for _ in range(SLIDING_POSES)]
+    # Rows are looked at in three poses
+    looked_at = [random.uniform(-WIDTH, WIDTH, poses.n) for _ in range(3)]
     for each, slips in zip(loose, every, strict=True):
         free = np.zeros(2, dtype=bool)
         for q in looked_at:
@@ -228,8 +229,7 @@ def _slips(contact: Contact, arc: int) -> ExpressionTerm:
     return ExpressionTerm(partial(contact.slip_speed, arc=arc), f"{contact.frame} slips, arc {arc}")
 
 
-POSES, NEAR = 4, 0.2  # poses on the ground, and how far around the first others are looked for, rad or m
-FEWEST = 2  # poses on the ground without which nothing is left out
+NEAR = 0.2  # rad or m: how far around the first pose on the ground others are looked for
 
 
 def stated_rows(problem: Problem, contact: Contact) -> dict[int, StatedRows]:
@@ -259,7 +259,7 @@ def _independent_rows(
     own = _row(contact, contact.own_velocity, arc)
     poses = PosesOnGround(problem, [*others, contact], arc, [*rows, own])
     near, still = poses.near(pose_at(problem, START)), np.zeros(poses.n)
-    if len(near) < FEWEST:
+    if len(near) < 2:  # poses on the ground without which nothing is left out
         return None
     every = np.array([poses.slope(q, still, [each.quantity for each in (*rows, own)], "v") for q in near])
     count = len(contact.rows_of(arc))
@@ -317,12 +317,13 @@ class PosesOnGround(FeetOnGround):
     """Poses at which feet are on the ground to rounding, and rows of contacts there."""
 
     def near(self, start: Array) -> list[Array]:
-        """Up to `POSES` of them, around the one that is found from a start."""
+        """Up to four of them, around the one that is found from a start."""
         first = self.exact(start)
         if first is None:
             first = self.exact(self.best(start))
         if first is None:
             return []
         random = np.random.default_rng(SEED)
-        others = [self.exact(first + random.uniform(-NEAR, NEAR, self.n)) for _ in range(POSES)]
+        # Four further poses on the ground
+        others = [self.exact(first + random.uniform(-NEAR, NEAR, self.n)) for _ in range(4)]
         return [pose for pose in others if pose is not None]

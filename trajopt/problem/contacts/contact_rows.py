@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import Problem
 
 PUSH = 0.1  # weights, or weights times seconds: size of pushes and impulses, with which negative ones compare
-IMPULSE = 0.01  # of an edge, in weights times seconds, where nothing is known of it
 GAIT = "gait"  # name of the periodicity of q
 TURNS = ("_rz", "_yaw")  # joints of a floating base that turn it about the vertical
 
@@ -213,7 +212,8 @@ def _state_impact(problem: Problem, arc: int, feet: Sequence[Contact]) -> None:
     for each in feet:
         if each.impulse_name(arc) not in problem.parameters:
             zero, own = np.zeros(DIRECTIONS * len(each.points)), each.impulse_name(arc)
-            problem.parameter(own, zero, guess=zero + IMPULSE, unit="BW s")
+            # Impulses of which nothing is known begin at 0.01 weights times seconds an edge
+            problem.parameter(own, zero, guess=zero + 0.01, unit="BW s")
             problem.parameters[own] = replace(problem.parameters[own], size=PUSH)
             after = _still(problem, each, arc, f"velocity of {each.frame} after impact, arc {arc}")
             if not each.touches_down(arc) and after is not None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 CLOSED, LEFT = 1e-9, 1e-13  # m and rad: a gap that Newton steps have closed, and what rounding leaves of it
 REPEATED = 1e-4  # of the largest row: what is left of one that repeats others, as files round axes to 1e-5
 NEARLY = 1e-3  # m and rad: the largest gap that is left by rounding in a file, or by a coarser mesh
-NEIGHBOURS, NEAR = 6, 0.1  # poses around a closed one, and their distance, rad or m
+NEAR = 0.1  # rad or m: distance of neighbouring poses from a closed one
 OPENS = 10.0  # tolerances: gap at neighbouring poses of a row that was left out
 NEWTON = 8  # steps, at most, from a pose that is nearly closed
 
@@ -152,7 +152,7 @@ class LoopPoses(PoseSearch):
     def opening(self, q: Array) -> float:
         """The largest misfit at closed poses around one, closed by the stated rows alone."""
         random, largest = np.random.default_rng(SEED), 0.0
-        for _ in range(NEIGHBOURS):
+        for _ in range(6):  # poses around a closed one
             found = self._closed_by_stated(q + random.uniform(-NEAR, NEAR, self.n))
             if found is not None:
                 largest = max(largest, float(np.abs(self.misfit(found)).max()))

@@ -14,8 +14,6 @@ from trajopt.base.tolerances import CONTROL_POINT_ROUNDING
 from trajopt.problem.contacts.contact import Contact, Surface
 from trajopt.problem.contacts.ground import Ground
 
-STEEPEST = 0.1  # cosine between a plane's normal and upwards, below which it is a wall
-
 
 @dataclass(frozen=True)
 class FramePoses:
@@ -63,7 +61,8 @@ def rise(ground: Surface, up: Array) -> float:
     if isinstance(ground, Ground):
         return 1.0
     steep = float(np.dot(ground.normal, up))
-    return 0.0 if ground.frame is not None or steep < STEEPEST else steep
+    # A plane whose normal has a smaller cosine with upwards is a wall
+    return 0.0 if ground.frame is not None or steep < 0.1 else steep
 
 
 def foot_heights(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> dict[str, float]:

@@ -40,15 +40,10 @@ from trajopt.transcription.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 
 WAVES = 2
-DRAWN = 200  # curves that are drawn at random
 SIZES = (0.15, 0.3, 0.5, 0.8)  # of waves, as parts of the largest travel of a joint, in turn
 IMPROVED = 8  # of the best curves drawn
-STEPS = 60  # that each of them takes, the first as large as the smallest waves
-LONGER, SHORTER = 1.3, 0.93  # factors of the step after a success and after a failure
 LONGEST = 1.6  # times the guessed duration: curves that need more are not looked at
 FASTEST = 0.6  # a duration is sought from here to one, as a part of the longest of interest, and once more
-HALVINGS = 5  # of that interval, on a logarithmic scale
-APART = 0.25  # of the largest travel: waves that differ by less in all joints are one and the same guess
 
 Guess = tuple[Callable[[Any], np.ndarray], np.ndarray]  # a curve by normalised time, and durations
 
@@ -105,7 +100,8 @@ def searched_guesses(nlp: NLP, joints: int, count: int) -> list[Guess]:
     improved = sorted((_improved(*each, duration, travel, rng) for each in drawn), key=lambda each: each[0])
     different: list[tuple[float, Array]] = []
     for factor, sizes in improved:
-        if all(np.abs(sizes - other).max() > APART * travel for _, other in different):
+        # Waves that differ in all joints by less than a quarter of the largest travel are one guess
+        if all(np.abs(sizes - other).max() > 0.25 * travel for _, other in different):
             different.append((factor, sizes))
     return [(shapes.curve(sizes), factor * base.durations) for factor, sizes in different[:count]]
 
@@ -136,7 +132,7 @@ def _duration_of(shapes: _Shapes) -> Callable[[Array | None, float], float]:
         good, bad = longest, FASTEST * longest
         if not violated(bad):
             good, bad = bad, FASTEST * bad
-        for _ in range(HALVINGS):
+        for _ in range(5):  # halvings of the interval, on a logarithmic scale
             middle = float(np.sqrt(bad * good))
             good, bad = (good, middle) if violated(middle) else (middle, bad)
         return good
@@ -156,7 +152,7 @@ def _drawn(
     without_waves : shortest duration of the guess itself, which is one of them
     """
     found: list[tuple[float, Array]] = [(without_waves, np.zeros((WAVES, joints)))]
-    for number in range(DRAWN):
+    for number in range(200):  # curves drawn at random
         sizes = rng.standard_normal((WAVES, joints)) * SIZES[number % len(SIZES)] * travel
         moved = rng.random(joints) < 0.5
         sizes /= np.arange(1, WAVES + 1)[:, None]
@@ -178,14 +174,14 @@ def _improved(
 ) -> tuple[float, Array]:
     """Waves after random steps, each taken where it shortens the duration."""
     step = SIZES[0] * travel
-    for _ in range(STEPS):
+    for _ in range(60):  # steps, the first as large as the smallest waves
         change = rng.standard_normal(sizes.shape) * step / np.arange(1, WAVES + 1)[:, None]
         trial = sizes + change * (rng.random(sizes.shape[1]) < 0.5)
         shorter = duration(trial, 0.999 * factor)
         if np.isfinite(shorter):
-            factor, sizes, step = shorter, trial, LONGER * step
+            factor, sizes, step = shorter, trial, 1.3 * step
         else:
-            step *= SHORTER
+            step *= 0.93
     return factor, sizes
 
 
@@ -260,7 +256,6 @@ SIMULATED_MOTIONS = 128  # motions that are simulated together
 NEAREST = SIMULATED_MOTIONS // 4  # of them, those that end nearest to the end asked for, are candidates
 SWITCHES = 6  # of a control, at most
 SIMULATION_STEPS = 200  # of the simulation
-FARTHEST = 30.0  # times the largest value of a state in the guess: a motion that leads farther is left out
 WIDEST = 4.0  # the longest duration drawn over the guessed one, and the guessed one over the shortest
 
 
@@ -276,7 +271,8 @@ def simulated_guesses(problem: Problem, nlp: NLP, count: int) -> list[Guess]:
     states = _simulated(problem, nlp, line[0], durations, rng)
     sizes = _sizes(line)
     with np.errstate(invalid="ignore"):
-        near = np.flatnonzero((np.abs(states) / sizes).max(axis=(0, 2)) <= FARTHEST)
+        # A motion that leads a state beyond 30 times its size in the guess is left out
+        near = np.flatnonzero((np.abs(states) / sizes).max(axis=(0, 2)) <= 30.0)
     gaps = states[-1] - line[-1]
     candidates = near[np.argsort(np.linalg.norm((gaps / sizes)[near], axis=1), kind="stable")[:NEAREST]]
     chosen = candidates[_most_different(states[:, candidates] / sizes, count)]

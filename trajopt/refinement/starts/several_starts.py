@@ -57,8 +57,6 @@ from trajopt.solvers.solver import Run
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 
-FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
-WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 # Sizes of perturbations, as a part of each joint's travel, and those of a guess that is the user's own: of
 # nine walks that begin 0.3 or 1.0 beside a measured one, four are found, of those 0.1 beside it seven.
 NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
@@ -170,7 +168,7 @@ def _levels(asked: Asked, searched: bool) -> tuple[Mesh, ...]:
     Where guesses are searched for, the first is the finest of at most `FINE` spans: fewer would not
     distinguish the optima of many joints.
     """
-    levels = mesh_levels(asked, FEWEST_SPANS)
+    levels = mesh_levels(asked, 7)  # spans of the coarsest mesh, in the arc with the most
     while searched and len(levels) > 2:
         if max(arc.basis.span_count for trajectory in levels[1] for arc in trajectory.arcs) > FINE:
             break
@@ -237,7 +235,8 @@ def _most_promising(journal: Journal, starts: Sequence[_Start], known: float, pl
     different = [s for s in starts if np.isfinite(s.value) and journal.same_as.get(s.number) is None]
     different.sort(key=lambda start: (start.value, start.number))
     best = min([known, *(start.value for start in different)])
-    near = [start for start in different if start.value <= best + WITHIN * abs(best)]
+    # Starts a tenth worse than the best one are not carried on
+    near = [start for start in different if start.value <= best + 0.1 * abs(best)]
     places -= known <= max([start.value for start in near[:places]], default=np.inf)
     return near[: max(places, 1)]
 

@@ -40,7 +40,6 @@ MANY_JOINTS = 4  # from which on a motion with free durations has many optima
 LONG_TURN = 0.5 * math.pi  # rad between the ends of a motion: beyond, the inertia of an arm changes most
 
 MOST_ITERATIONS = 200  # of a start on the coarse mesh, and fewer after a first one that is quickly solved
-RETRIED = 1000  # joints times nodes up to which a failed solve is tried again: seconds, not a minute
 MISSED = frozenset(
     {
         Status.INFEASIBLE,
@@ -140,7 +139,8 @@ def worth_retrying(journal: Journal) -> bool:
     missed = answer.status in MISSED or (answer.converged and alone)
     if not missed or not may_be_solved_again(asked, journal.solver):
         return False
-    return not journal.stopped and asked.dynamics.n * answer.node_times.size <= RETRIED
+    # Up to 1000 joints times nodes another solve takes seconds, not a minute
+    return not journal.stopped and asked.dynamics.n * answer.node_times.size <= 1000
 
 
 def duration_may_mislead(journal: Journal) -> bool:

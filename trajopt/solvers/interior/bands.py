@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-NEIGHBOUR = 1.01  # spans: farther apart, beyond what most unknowns reach, a pair is far
-
 
 @dataclass(frozen=True, eq=False)
 class Bands:
@@ -58,7 +56,8 @@ def bands_of(
     nowhere = np.isnan(first)
     most = max(1.0, float(np.median((last - first)[~nowhere]))) if not nowhere.all() else 1.0
     in_arrow = nowhere | ~(last - first <= most)
-    place, most = 0.5 * (first + last), most + NEIGHBOUR
+    # A pair is far that is a span farther apart than most unknowns reach
+    place, most = 0.5 * (first + last), most + 1.01
     far = _extents(rows, place, ~in_arrow) > most
     _cover(pairs, place, most, in_arrow)
     key = first + 0.5 * (last > first)

@@ -37,8 +37,6 @@ from trajopt.solvers.solver import (
     WarmStart,
 )
 
-LARGEST_DENSE = 1500  # unknowns of a program whose order in time is not known: its band is a full matrix
-
 
 @dataclass(frozen=True)
 class InteriorSteps(SolverSettings):
@@ -126,13 +124,11 @@ def _is_made_for(nlp: Program) -> bool:
     free = np.count_nonzero(np.asarray(nlp.lower) != nlp.upper)
     equations = np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
     ordered = getattr(nlp, "unknown_spans", None) is not None
-    return bool(nlp.has_hessian and equations < free and (ordered or free <= LARGEST_DENSE))
+    # Without an order in time the band is a full matrix
+    return bool(nlp.has_hessian and equations < free and (ordered or free <= 1500))
 
 
-LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FARTHEST = 1e10  # kappa_Sigma: between z t / mu and its inverse
-MOST_STEPS = 150  # robots on feet take up to 100, others 30
-BENT = 1e4  # shift of H that only multipliers without limit ask for: rows that are violated go before
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 
 
@@ -178,7 +174,7 @@ class InteriorPointRun:
                     if residuals.violation <= little or residuals.violation > 0.5 * before:
                         break
                     before = residuals.violation
-                if not goes_on or number in (most, MOST_STEPS):
+                if not goes_on or number in (most, 150):  # robots on feet take up to 100 steps, others 30
                     break
                 stepped = self._step(at, residuals, rule) if self.restoration is None else None
                 if stepped is None and residuals.violation > self.tol:
@@ -239,7 +235,7 @@ class InteriorPointRun:
         none = np.zeros(layout.H_rows.size)
         system = CondensedSystem(layout, none, slopes.values, flexibility, Shifts(), least=1.0)
         estimate = system.solve(-slopes.g, right)[1]
-        usable = np.abs(estimate).max(initial=0.0) <= LARGEST_ESTIMATE
+        usable = np.abs(estimate).max(initial=0.0) <= 1e3  # larger estimates are not used
         return Multipliers(estimate if usable else y, z)
 
     def _step(self, at: Iterate, residuals: Residuals, rule: BarrierRule) -> Iterate | None:
@@ -247,7 +243,8 @@ class InteriorPointRun:
         rule.observe(residuals)
         newton = NewtonStep(self.program, at, rule.barrier, self.shifts)
         shift = newton.system.shift
-        if shift is None or (shift > BENT and residuals.violation > FEASIBILITY):
+        # Only multipliers without limit ask for such a shift of H: rows that are violated go before
+        if shift is None or (shift > 1e4 and residuals.violation > FEASIBILITY):
             self.shifts.last = 0.0
             return None
         if rule.is_free and at.point.t.size:

@@ -138,8 +138,6 @@ class LineSearch:
 
 # Of the other errors, where H is shifted: a parameter far below them stops steps at limits that do not bind.
 BEHIND = 1e-2
-MEMORY = 4  # iterates, below whose errors the next ones must fall
-RESTART = 0.8  # of the mean of z t, where the parameter begins to be held
 SOLVED, LINEAR, SUPERLINEAR = 10.0, 0.2, 1.5  # kappa_epsilon, kappa_mu, theta_mu
 LAST = 1.0 / 11.0  # of the tolerance: no parameter that is held need be smaller
 
@@ -161,7 +159,8 @@ class BarrierRule:
         if falls and (self.is_free or self._memory):
             self.is_new = self.is_new or not self.is_free
             self.is_free = True
-            self._memory = [*self._memory, size][-MEMORY:]
+            # The next errors must fall below those of the last four iterates
+            self._memory = [*self._memory, size][-4:]
         elif self.is_free:
             self.hold(residuals)
         else:
@@ -171,7 +170,8 @@ class BarrierRule:
         """Hold the parameter from here on."""
         self._memory = self._memory or [residuals.mean_square]
         self.is_free, self.is_new = False, True
-        self.barrier = max(RESTART * residuals.complementarity, self._least)
+        # The parameter begins to be held at 0.8 of the mean of z t
+        self.barrier = max(0.8 * residuals.complementarity, self._least)
 
     def corrected(self, newton: NewtonStep, residuals: Residuals) -> np.ndarray | None:
         """Set a free parameter; what z t is aimed at by the corrected direction, None where there is none.

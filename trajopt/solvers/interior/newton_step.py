@@ -51,12 +51,8 @@ from trajopt.solvers.solver import (
     SHARE,
 )
 
-FASTER = 100.0  # growth of the first shift; later ones grow by 8 and are a third of the last at first
 SOFTENING = 1e-8  # gamma: no row is stiffer than its inverse
-FLOOR = 1e-10  # of the diagonal of H
 EXACT, MOST_APPLICATIONS = 1e-12, 14  # residual of the refinement, of the right-hand side
-DOUBTFUL = 1e-9  # residual above which equations may depend on each other
-DEPENDENT_PIVOT = 5e-15  # of a row's length squared: rounding leaves 1e-15, 5e-14 is left of independent ones
 
 
 @dataclass
@@ -70,7 +66,8 @@ class Shifts:
         """The shift that follows one which did not help, 0 at first."""
         if not shift:
             return self.last / LITTLE_GROWTH if self.last else FEASIBILITY
-        return shift * (GROWTH if self.last else FASTER)
+        # The first shift grows a hundredfold; later ones begin at a third of the last and grow by 8
+        return shift * (GROWTH if self.last else 100.0)
 
 
 class CondensedSystem:
@@ -105,7 +102,7 @@ class CondensedSystem:
     ) -> float | None:
         """The first shift, from this one on, with which the matrix has its factors; None where none helps."""
         first = shift
-        while not self._fits(band, arrow, corner, shift + FLOOR):
+        while not self._fits(band, arrow, corner, shift + 1e-10):  # the least shift of the diagonal of H
             shift = shifts.after(shift)
             if shift > ENDLESS:
                 return None
@@ -164,7 +161,8 @@ def depend_on_each_other(layout: NewtonLayout, values: np.ndarray, first: int) -
     lengths = np.sqrt((C * C).sum(axis=1))
     C = sparse.diags_array(1.0 / np.maximum(lengths, ROUNDING)) @ C
     factor, failed = lapack.dpotrf((C @ C.T).toarray(), lower=1)
-    return bool(failed) or float((np.diagonal(factor) ** 2).min(initial=1.0)) < DEPENDENT_PIVOT
+    # Of a dependent row rounding leaves 1e-15 of its length squared, of independent ones 5e-14 is left
+    return bool(failed) or float((np.diagonal(factor) ** 2).min(initial=1.0)) < 5e-15
 
 
 class Residuals:
@@ -261,7 +259,8 @@ class NewtonStep:
         dx, ds, dt, dz, y, of_gaps, of_multipliers, _, left = newton_direction(
             self.system.factors, EXACT, MOST_APPLICATIONS, slopes.g, apart, *gaps, aimed
         )
-        if left > DOUBTFUL and shifts.dependent is None and program.equations.size:
+        # A larger residual says that equations may depend on each other
+        if left > 1e-9 and shifts.dependent is None and program.equations.size:
             shifts.dependent = depend_on_each_other(program.layout, slopes.values, program.slack_count)
             if shifts.dependent:
                 self._condense()

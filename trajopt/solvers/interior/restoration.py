@@ -30,11 +30,7 @@ from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, 
 from trajopt.solvers.kkt import largest
 from trajopt.solvers.solver import FEASIBILITY, SUM_ROUNDING
 
-SMALL = 1e-3  # of the solve's barrier parameter and of the largest distance: the first barrier parameter
-CLOSE = 0.03  # w, of the root of the barrier parameter
-ENOUGH = 0.9  # of the first violation
 DECREASE = 1e-4  # of the slope along an accepted step;  no step is shorter than the square of it
-STRONG = 1e-3  # of the largest multiplier: rows that are named
 AROUND = 1e3  # products of gaps and multipliers, times the barrier parameter, and its inverse
 
 
@@ -52,7 +48,8 @@ class Restoration:
         self.is_soft = np.ones(program.layout.row_count, dtype=bool)
         self.is_soft[program.rows.size : program.slack_count] = False  # slacks of unknowns are the unknowns
         self.least = 0.1 * tol
-        self.barrier = max(SMALL * max(barrier, largest(at.point.apart)), self.least)
+        # A thousandth of the solve's barrier parameter and of the largest distance
+        self.barrier = max(1e-3 * max(barrier, largest(at.point.apart)), self.least)
         self.conflict, self.length = "", np.nan
         self._is_settled = False  # the last step decreased the sum by what rounding leaves
 
@@ -64,7 +61,7 @@ class Restoration:
 
     def has_restored(self, point: Point) -> bool:
         """True if a point is less violated than the first one by a tenth."""
-        return point.violation <= ENOUGH * self.violation
+        return point.violation <= 0.9 * self.violation
 
     def step(self, at: Iterate) -> Iterate | None:
         """The next iterate; None where the least violation is reached, or no step is found."""
@@ -103,7 +100,8 @@ class Restoration:
         """Constraints, rows or unknowns whose limits hold each other off: those with large multipliers."""
         program, y = self.program, np.abs(at.multipliers.y)
         labels = getattr(program.nlp, "row_labels", None)
-        count, strong = program.rows.size, y > STRONG * y.max()
+        # Rows are named whose multipliers exceed a thousandth of the largest
+        count, strong = program.rows.size, y > 1e-3 * y.max()
         rows = [*program.rows[strong[:count]], *program.equations[strong[program.slack_count :]]]
         unknowns = program.free[program.bounded[strong[count : program.slack_count]]]
         names = [f"row {row}" if labels is None else labels[row].constraint for row in sorted(rows)]
@@ -112,7 +110,7 @@ class Restoration:
 
     @property
     def _weight(self) -> float:
-        return CLOSE * float(np.sqrt(self.barrier))
+        return 0.03 * float(np.sqrt(self.barrier))  # w
 
     def _lowered(self, at: Iterate) -> bool:
         """Lower the barrier parameter while it is solved for; False where the least one is."""

@@ -43,7 +43,6 @@ from trajopt.solvers.solver import (
 )
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
-REPEATED = 4  # right-hand sides whose solutions are kept: the data's, and those of the last changes
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 
 
@@ -348,7 +347,7 @@ class KktFactors:
         key = right.tobytes()
         found = self._solved.pop(key, None)
         self._solved[key] = self.first.solve(right) if found is None else found
-        if len(self._solved) > REPEATED:
+        if len(self._solved) > 4:  # the data's solutions are kept, and those of the last changes
             self._solved.pop(next(iter(self._solved)))
         return self._solved[key]
 

@@ -30,11 +30,7 @@ from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.sequential.elastic_program import ElasticProgram, ElasticStep
 from trajopt.solvers.solver import FEASIBILITY, LITTLE, ROUNDING, Program, Result, Run, Status, WarmStart
 
-HOPELESS = -10.0  # of what the model promised: below, no correction is tried: the step is too long
 POLISHING = 4  # steps whose gain is rounding
-SHORTER, LONGER = 0.4, 2.0  # what becomes of the box after bad and after good steps
-HELD = 0.9  # of the box: a longer step was held by it
-LAST = 1e-9  # half of the box's side where no step is found
 PENALTY, STEEPER, HIGHEST = 2.0, 10.0, 1e8  # at first, its growth, and where violations are given up
 
 
@@ -147,7 +143,7 @@ class _SqpRun:
         """The next iterate with the model's multipliers; None where no box is small enough."""
         if not self.free.size:  # all unknowns are fixed: there is no step
             return None
-        while self.radius > LAST:
+        while self.radius > 1e-9:  # half of the box's side where no step is found
             tried = model.tried(self.radius)
             longest = float(np.abs(tried.step.d).max(initial=0.0))
             if tried.promised <= ROUNDING * max(1.0, abs(self.merit(model.at))):
@@ -162,7 +158,7 @@ class _SqpRun:
                 self._resize(tried.ratio, longest)
                 self.length = longest
                 return tried.end, model.answer_of(tried)
-            self.radius = SHORTER * min(self.radius, longest)
+            self.radius = 0.4 * min(self.radius, longest)
         return None
 
     def _is_least_violation(self, model: _Model) -> bool:
@@ -181,8 +177,8 @@ class _SqpRun:
     def _resize(self, ratio: float, longest: float) -> None:
         if ratio < FAIR:
             self.radius = 0.5 * longest
-        elif ratio > GOOD and longest > HELD * self.radius:
-            self.radius *= LONGER
+        elif ratio > GOOD and longest > 0.9 * self.radius:  # a longer step was held by the box
+            self.radius *= 2.0
 
 
 class _Tried(NamedTuple):
@@ -213,7 +209,8 @@ class _Model:
         """The step within a box, corrected where its end is worse than the model says."""
         found = self._judged(radius, self.at.rows, None)
         for _ in range(CORRECTIONS):
-            if found.end is None or not HOPELESS < found.ratio < GOOD or found.promised <= 0.0:
+            # Where the objective rises by ten times what was promised, the step is too long for a correction
+            if found.end is None or not -10.0 < found.ratio < GOOD or found.promised <= 0.0:
                 break
             moved = self.J @ (found.end.y - self.at.y)
             other = self._judged(radius, found.end.rows - moved, found.promised)

@@ -53,11 +53,9 @@ from trajopt.solvers.solver import (
     WarmStart,
 )
 
-ROUNDS = 8  # most rounds with a working set; then all rows enter
 # Where an answer violates more than half of the rows left out, or one of them by FAR, scaled, all rows
 # enter, and the answer is no start for them.
 FAR = 3.0
-NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
 
@@ -161,7 +159,8 @@ class _Rounds:
             if missing.sum() > 0.5 * left_out.size or _above(left_out, FAR).any():
                 kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
                 continue
-            kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
+            # After eight rounds all rows enter
+            kept = kept | missing if result.converged and len(results) < 8 else np.ones_like(kept)
             # Multipliers of another set of rows cost more iterations than they save.
             usable = result.converged and not np.isnan(violation).any()
             at = WarmStart(result.y) if usable else replace(at, row_multipliers=None)
@@ -188,7 +187,7 @@ class _Rounds:
             nonlocal near
             if own.callback is not None:
                 own.callback(iteration)
-            near = near or iteration.infeasibility <= NEARLY_MET
+            near = near or iteration.infeasibility <= 1e-2
             seen.append(iteration)
             if not near and len(seen) > most:
                 raise _RowsNotMet
@@ -290,12 +289,11 @@ def _whole(nlp: Program, kept: np.ndarray, results: list[Result]) -> Result:
     )
 
 
-EQUALITY_WEIGHT = 100.0
 LOOK_BACK = 5  # iterations
 
 
 def least_violation(
-    nlp: Program, start: ArrayLike, equality_weight: float = EQUALITY_WEIGHT, seconds: float = np.inf
+    nlp: Program, start: ArrayLike, equality_weight: float = 100.0, seconds: float = np.inf
 ) -> NDArray[np.float64]:
     """A point (n,) near a local minimum of the weighted squared violation, from `start` (n,).
 

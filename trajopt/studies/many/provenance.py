@@ -37,7 +37,6 @@ from typing import Any
 from trajopt.base.errors import LONGEST_NAME, ClusterError
 from trajopt.solution.records import installed_versions
 
-DIGITS = 12  # hexadecimal digits of a digest, 48 bits: no two of a million points agree by chance
 FRAMEWORK = ("trajopt", "dynamics")  # not the code of a problem
 LIBRARY = "problems"  # the code of problems, also where it is installed
 INSTALLED = ("site-packages", "dist-packages")  # folders of installed packages
@@ -51,7 +50,7 @@ Import = tuple[int, str | None, tuple[str, ...]]  # level, module and names of a
 
 def short_digest(content: bytes) -> str:
     """Twelve hexadecimal digits of some bytes (SHA-256)."""
-    return hashlib.sha256(content).hexdigest()[:DIGITS]
+    return hashlib.sha256(content).hexdigest()[:12]  # 48 bits: no two of a million points agree by chance
 
 
 def names_in_pickle(content: bytes) -> frozenset[str]:

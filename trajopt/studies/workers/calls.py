@@ -21,9 +21,6 @@ from typing import Any
 from trajopt.base.errors import ClusterError, WorkerDiedError
 from trajopt.studies.workers.workers import Workers
 
-TRIES = 3  # of a call whose worker dies
-PATIENCE = 0.5  # seconds of one wait: Windows hears Ctrl-C between waits only
-
 
 @dataclass(frozen=True)
 class Call:
@@ -71,7 +68,7 @@ class _Running:
         """Wait for a call to be done; those that a dead worker took along are made again meanwhile."""
         while True:
             try:
-                future = self._done.get(timeout=PATIENCE)
+                future = self._done.get(timeout=0.5)  # seconds: Windows hears Ctrl-C between waits only
             except Empty:
                 self._workers.check_presence()
                 continue
@@ -115,7 +112,7 @@ class _Running:
 Outcomes = Generator[Outcome, None, None]
 
 
-def outcomes_of(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -> Outcomes:
+def outcomes_of(chains: Iterable[Chain], workers: Workers, tries: int = 3) -> Outcomes:
     """The outcomes of all calls of all chains as they are done.
 
     tries : how often a call is made whose worker dies, before its outcome is a WorkerDiedError

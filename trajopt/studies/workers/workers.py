@@ -24,8 +24,6 @@ from trajopt.base.errors import OptionError, warn_user
 from trajopt.studies.workers import cluster
 
 MOST_PROCESSES = 1024
-UNKNOWN_COUNT = 20  # workers that are assumed on an executor that does not say how many it has
-PER_WORKER = 3  # calls that are on their way to a worker, so that none waits for the next one
 
 Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or a distributed.Client
 
@@ -45,7 +43,8 @@ class Workers:
     @property
     def in_flight(self) -> int:
         """Number of calls that are handed over at a time."""
-        return 1 if isinstance(self._executor, ThisProcess) else PER_WORKER * self.count
+        # Three calls are on their way to each worker, so that none waits for the next one
+        return 1 if isinstance(self._executor, ThisProcess) else 3 * self.count
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         """Hand a call over; processes of our own take the place of a user's pool that is broken."""
@@ -106,7 +105,8 @@ def opened(executor: Where | None, processes: int | None) -> Iterator[Workers]:
         count = processes or os.cpu_count() or 1
         workers = Workers(ThisProcess() if count == 1 else WorkerProcesses(count), count, own=True)
     elif isinstance(executor, Executor):
-        workers = Workers(executor, getattr(executor, "_max_workers", UNKNOWN_COUNT))
+        # 20 workers where an executor does not say how many it has
+        workers = Workers(executor, getattr(executor, "_max_workers", 20))
     else:
         raise OptionError(
             f"executor is {short_repr(executor)}: give an executor of concurrent.futures, a "

@@ -32,9 +32,6 @@ from trajopt.solvers.matrices import matrix_of_parts, product
 from trajopt.solvers.solver import ROUNDING
 
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
-COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong as that may be its pivot
-PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
-SCALING_PASSES = 8  # of scaling rows and columns in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +118,11 @@ def _eliminate_downwards(
     open_rows[rows] = False
     largest = np.where(open_rows, np.abs(work[:, columns]).max(axis=1, initial=0.0), 0.0)
     while largest.max(initial=0.0) > REPEATED:
-        row = int(np.argmax(largest >= PIVOT_SHARE * largest.max()))
+        # Rows as large as 0.9 of the largest entry left are taken in their order
+        row = int(np.argmax(largest >= 0.9 * largest.max()))
         size = np.where(allowed, np.abs(work[row, :n]), 0.0)
-        natural = np.where(size >= COLUMN_SHARE * largest[row], size / column_scale, 0.0)
+        # Half of the largest entry of a row, scaled: unknowns as strong may be its pivot
+        natural = np.where(size >= 0.5 * largest[row], size / column_scale, 0.0)
         pivot = int(np.argmax(natural >= (1.0 - AGREEMENT) * natural.max()))
         rows.append(row)
         pivots.append(pivot)
@@ -157,7 +156,7 @@ def scales(A: Array) -> tuple[Array, Array]:
     there = A != 0.0
     size = np.log2(np.where(there, np.abs(A), 1.0))
     rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
-    for _ in range(SCALING_PASSES):
+    for _ in range(8):  # passes of scaling rows and columns in turn
         rows = -_mean(size + columns, there, axis=1)
         columns = -_mean(size + rows[:, None], there, axis=0)
     columns = -_largest(size + rows[:, None], there, axis=0)
@@ -172,9 +171,6 @@ def _mean(values: Array, there: Array, axis: int) -> Array:
 def _largest(values: Array, there: Array, axis: int) -> Array:
     largest = np.where(there, values, -np.inf).max(axis, initial=-np.inf)
     return np.where(np.isfinite(largest), largest, 0.0)
-
-
-NEARLY_DEPENDENT = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +251,8 @@ class GeneralSolution:
         """Rows that a change of y would change, in scaled units: none, as A N = 0 but for rounding."""
         rows, into = sparse.diags_array(self.row_scale), sparse.diags_array(self.column_scale[self.free])
         change, size = (rows @ each @ into for each in (abs(self.A @ self.N), abs(self.A) @ abs(self.N)))
-        return np.flatnonzero(_row_maxima(change) > NEARLY_DEPENDENT * np.maximum(_row_maxima(size), 1.0))
+        # A dropped row may leave 1e-7 of the size of its own terms of any free unknown
+        return np.flatnonzero(_row_maxima(change) > 1e-7 * np.maximum(_row_maxima(size), 1.0))
 
 
 def eliminate(
