@@ -27,7 +27,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import AGREEMENT, REPEATED, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import (
     active_set,
@@ -40,6 +40,7 @@ from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
 from trajopt.solvers.newton.newton import MOST_STEPS
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.solver import DENSE, DEPENDENT, ROUNDING, WarmStart
+from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
@@ -81,9 +82,9 @@ class Minimality:
 
 
 def minimality(
-    solution: Solution, nearby: NearbyPoints | None, allowed: float = 0.0, zero: float = 0.0
+    solution: Answer, nearby: NearbyPoints | None, allowed: float = 0.0, zero: float = 0.0
 ) -> Minimality:
-    """Looks for better points near a converged motion, None where its program is not known.
+    """Looks for better points near converged motions, None where their program is not known.
 
     allowed : gain up to which the sum of products is told as it is
     zero : least size of all costs together, of costs that are zero but for what solvers leave
@@ -99,7 +100,7 @@ def minimality(
     is_zero = size <= ZERO_COST
     gain = 0.0 if is_zero else _gain(nlp, point, max(size, SMALL), allowed)
     reason = _faded(nlp, point) if is_zero else _longer(nearby, size)
-    if reason or not solution.problem.costs:
+    if reason or not any(program.objectives for program in nlp.programs):
         return Minimality(reason, "", gain)
     if not nlp.has_hessian:
         return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain)
@@ -112,7 +113,7 @@ def minimality(
     return Minimality(reason, UNCURVED if flat and not reason else "", gain)
 
 
-def _gain(nlp: NLP, point: WarmStart, size: float, allowed: float) -> float:
+def _gain(nlp: NLP | LinkedProgram, point: WarmStart, size: float, allowed: float) -> float:
     """See `Minimality.gain`; size : of all costs together, scaled as the objective."""
     each = products(nlp, point)
     total = float(each.sum()) / size
@@ -125,7 +126,7 @@ def _gain(nlp: NLP, point: WarmStart, size: float, allowed: float) -> float:
     return min(total, abs(nlp.objective(point.y) - nlp.objective(found.y)) / size)
 
 
-def products(nlp: NLP, point: WarmStart) -> Array:
+def products(nlp: NLP | LinkedProgram, point: WarmStart) -> Array:
     """|multiplier times distance| of every limit that exists, (limits,), in the scaled objective."""
     of_rows, of_lower, of_upper = multipliers_of(nlp, point)
     gaps = limit_distances(nlp, point.y, nlp.rows(point.y))
@@ -165,7 +166,7 @@ def _longer(nearby: NearbyPoints, size: float) -> str:
     )
 
 
-def _faded(nlp: NLP, point: WarmStart) -> str:
+def _faded(nlp: NLP | LinkedProgram, point: WarmStart) -> str:
     """Statement that a vanishing objective fell like a power of the durations, which nothing bounds.
 
     Rounding hides the slope of such an objective, so the same way is gone in half the durations again and
@@ -356,7 +357,7 @@ class NearbyPoints:
     Vectors are over the unknowns not at a bound, `free`.
     """
 
-    def __init__(self, nlp: NLP, point: WarmStart) -> None:
+    def __init__(self, nlp: NLP | LinkedProgram, point: WarmStart) -> None:
         active = self._active = active_set(nlp, point.y)
         self.nlp, self.point = nlp, point
         self.free = np.flatnonzero(~(active.at_lower | active.at_upper))

@@ -296,7 +296,7 @@ class Report:
                     f"link {link.label}: missed by {link.value:.4g}, {link.dense_relative:.2g} of its scale; "
                     f"{allowed:.0e} allowed"
                 )
-        wrong = self._not_optimal("the phases are not optimal together")
+        wrong = self._not_optimal("the phases are not optimal together") or self.minimality.reason
         if self.together and not wrong:
             return f"the solution is inconsistent with its motions: {self.together[0]}"
         return wrong
@@ -402,7 +402,8 @@ class Report:
 
     def _first_lines(self) -> tuple[str, str, str]:
         """The verdict, the largest excess over limits, and what was proved, sampled or not looked at."""
-        not_looked_at = dict.fromkeys(part.minimality.note for _, part in self.named_parts)
+        parts = dict.fromkeys([self, *(part for _, part in self.named_parts)])
+        not_looked_at = dict.fromkeys(part.minimality.note for part in parts)
         known = filter(None, [self._known(), *not_looked_at, self.optimum])
         return self._verdict_line(), self._excess_line(), "; ".join(known)
 

@@ -47,7 +47,7 @@ from trajopt.verification.claims import (
     unusable,
     unusable_phases,
 )
-from trajopt.verification.minimality import NearbyPoints, minimality
+from trajopt.verification.minimality import Minimality, NearbyPoints, minimality
 from trajopt.verification.report import Report
 
 __all__ = ["Line", "Report", "verify", "verify_phases"]
@@ -91,9 +91,9 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
-        minimality=minimality(
-            solution, nearby, accuracies(accuracy)[0], max((c.zero for c in costs), default=0.0)
-        ),
+        minimality=Minimality(unknown)
+        if (unknown := "" if program is None else unknown_slopes(program))
+        else minimality(solution, nearby, accuracies(accuracy)[0], max((c.zero for c in costs), default=0.0)),
         balance=base_balance(solution),
         feet=standing_feet(solution),
         relaxations=problem.relaxations,
@@ -165,16 +165,19 @@ def verify_phases(solution: PhasesSolution, accuracy: float | None = None) -> Re
     """
     phases = solution.asked
     if wrong := unusable_phases(solution):
-        return _together(solution, accuracy, (), (), None, (wrong,))
+        return _together(solution, accuracy, (), (), None, (wrong,), Minimality())
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
     total = solution.size_of_costs or np.inf
     reports = tuple(_of_phase(phase, accuracy, total) for phase in solution.phases)
     usable = not any(unusable(phase) for phase in solution.phases)  # else the phases' reports say why not
     program, y = _program(solution, phases) if usable else (None, None)
-    kkt = None if program is None or y is None else smallest_kkt(program, y, solution)[1]
+    point, kkt = (None, None) if program is None or y is None else smallest_kkt(program, y, solution)
+    nearby = None if program is None or point is None else NearbyPoints(program, point)
+    zero = max((cost.zero for report in reports for cost in report.costs), default=0.0)
+    least = minimality(solution, nearby, accuracies(accuracy)[0], zero) if usable else Minimality()
     links = tuple(_of_links(solution, phases)) if usable else ()
     differences = tuple(differences_of_phases(solution, program, y))
-    return _together(solution, accuracy, reports, links, kkt, differences)
+    return _together(solution, accuracy, reports, links, kkt, differences, least)
 
 
 def _together(
@@ -184,6 +187,7 @@ def _together(
     links: tuple[Line, ...],
     kkt: KKT | None,
     together: tuple[str, ...],
+    least: Minimality,
 ) -> Report:
     """The report of all phases from those of each."""
     phases = tuple(zip(solution.names, reports, strict=True)) if reports else ()
@@ -197,6 +201,7 @@ def _together(
         phases=phases,
         links=links,
         together=together,
+        minimality=least,
         violations=named("violations"),
         equations=named("equations"),
         costs=named("costs"),

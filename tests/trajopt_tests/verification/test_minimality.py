@@ -373,3 +373,50 @@ def test_products_of_two_controls_are_a_saddle_at_rest(dense, monkeypatch):
     problem.minimize(trajopt.term(lambda node: node.u * node.w, name="product"))
     report = trajopt.solve(problem, refine=None).verify()
     assert not report.holds and "stationary but no minimum" in report.reason
+
+
+def between_hills(bump):
+    """From (0, 0) by any (1, y) to (2, 0) in two phases of 1 s, least squared speed and a bump at y = 0.
+
+    Over y the least is 2 + 2 y^2 + bump exp(-y^2): a maximum at y = 0 where bump is above 2, though each
+    phase is least for its own ends.
+    """
+    system = trajopt.system(["x", "y"], ["u", "w"], lambda node: [node.u, node.w])
+    mesh = trajopt.Trajectory.collocation(2, 2, duration=1.0)
+    there, back = (trajopt.Problem(system, mesh, name=name) for name in ("there", "back"))
+    there.start_at(x=[0.0, 0.0])
+    there.end_at(x=[1.0, None])
+    back.end_at(x=[2.0, 0.0])
+    for part in (there, back):
+        part.minimize(trajopt.state("u") ** 2 + trajopt.state("w") ** 2)
+    back.minimize(trajopt.term(lambda node: bump * np.exp(-(node.y**2)), name="hill"), over="start")
+    both = trajopt.Phases(there, back)
+    both.link(trajopt.q, there.at("end"), back.at("start"))
+    return both
+
+
+@pytest.mark.parametrize(("bump", "holds"), [pytest.param(1.0, True, marks=pytest.mark.long), (20.0, False)])
+def test_phases_whose_meeting_place_is_a_maximum_are_no_minimum_together(bump, holds):
+    solution = trajopt.solve(between_hills(bump), starts=1)
+    report = solution.verify()
+    assert solution.objective == pytest.approx(2.0 + bump)
+    assert all(part.holds for _, part in report.phases)
+    assert report.holds == report.holds_at_nodes == holds
+    assert holds or "stationary but no minimum" in report.reason
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("weight", [0.5, 3.0])
+def test_a_parameter_of_two_phases_that_one_pulls_harder_than_the_other_is_at_a_maximum(weight):
+    """p^2 in the first, -weight p^2 in the second, p = 0 guessed."""
+    system = trajopt.system(["x"], ["u"], lambda node: [node.u])
+    mesh = trajopt.Trajectory.collocation(2, 2, duration=1.0)
+    parts = [trajopt.Problem(system, mesh, name=name) for name in ("held", "pulled")]
+    for part, factor in zip(parts, (1.0, -weight), strict=True):
+        part.start_at(x=0.0)
+        part.end_at(x=1.0)
+        part.minimize(trajopt.state("u") ** 2)
+        p = part.parameter("p", -1.0, 1.0, guess=0.0)
+        part.minimize(p**2, weight=factor, over="end")
+    report = trajopt.solve(trajopt.Phases(*parts), starts=1).verify()
+    assert report.holds == (weight < 1.0), report.reason
