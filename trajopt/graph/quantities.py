@@ -282,6 +282,11 @@ class QuantityTable:
                     f"no quantity is called {short_repr(quantity)}{near_matches(quantity, self.defined)}: "
                     f"declare it first, {DECLARING[family].format(argument)}"
                 )
+            if quantity in self.aliases:
+                raise UnknownNameError(
+                    f"'{quantity}' is a name of functions of a node: an input of a block is called "
+                    f"'{self.aliases[quantity][0]}' here"
+                )
             known = [*self.aliases, *self.declared, *self.defined]
             coordinates = (name for name in self.aliases if ":" not in name)
             spelled = (_spelled(*item) for item in self.declared.items())

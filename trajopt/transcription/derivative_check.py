@@ -40,10 +40,12 @@ from trajopt.transcription.leaf_map import SplineMap
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
 STEP = float(np.cbrt(np.finfo(float).eps))  # where differences of smooth functions of size one are best
 LADDER = tuple(STEP * 10.0**-k for k in range(5))
+ANY_STEP = tuple(STEP * 10.0**-k for k in range(-3, 5))  # the coarsest for values in single precision
 UNKNOWN_ERROR = 1e-3  # relative error from which a slope counts as not known
 COMPLEX_STEP = 1e-30  # squares of it vanish beside one
 DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and values, for differences
 STOPPED = "; a derivative of 0 comes from what stops derivatives, too: detach, no_grad, stop_gradient, int"
+LOOKED_AT = 3  # nodes of a motion whose partials are compared entry by entry, at most
 DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
@@ -131,6 +133,70 @@ def check_block(
         check((STEP,))
     except DerivativeError:
         check(LADDER)
+
+
+def wrong_derivative(graph: Graph, values: Mapping[str, Array], components: Components) -> str:
+    """A partial derivative of a user's block that its values contradict at a node; empty where none is seen.
+
+    The check before a solve looks beside one node of the guess. Here every node of a motion is stepped at
+    once, each in a random direction d of all inputs,
+
+        (y(u + h d) - y(u - h d)) / 2h   against   dy/du d,
+
+    and where these differ by a thousandth, entry by entry at that node. Kinks, where both sides of the step
+    have other slopes, are left alone.
+
+    values : of every quantity of the graph at the nodes
+    """
+    for number, block in enumerate(graph.blocks):
+        if getattr(block, "derivatives_are_tested", False) or isinstance(block, ExpressionBlock):
+            continue
+        rng = np.random.default_rng(number)
+        with np.errstate(all="ignore"):
+            nodes = _contradicted(block, {name: np.array(values[name]) for name in block.inputs}, rng)
+            for node in nodes[:LOOKED_AT]:
+                at = {name: np.array(values[name][node : node + 1]) for name in block.inputs}
+                found = [_wrong_partial(_Point(block, at, components, (step,))) for step in ANY_STEP]
+                if all(found):
+                    return f"{found[0]}, at t = {values['t'][node, 0]:.4g} s"
+    return ""
+
+
+def _wrong_partial(point: _Point) -> str:
+    try:
+        point.check_partials()
+    except DerivativeError as error:
+        return str(error)
+    except Exception:  # as where the block is not defined beside the point
+        pass
+    return ""
+
+
+def _contradicted(block: Block, u: dict[str, Array], rng: np.random.Generator) -> Array:
+    """Nodes whose partials every step along a random direction contradicts, the worst first."""
+    away = {name: (1.0 + np.abs(part)) * rng.uniform(-1.0, 1.0, part.shape) for name, part in u.items()}
+    partials, here = block.partials(u), block.value(u)
+    along, size = ({name: np.zeros_like(here[name]) for name in block.outputs} for _ in range(2))
+    for (output, name), part in partials.items():
+        along[output] += np.matmul(part, away[name][:, :, None])[..., 0]
+        size[output] += np.matmul(np.abs(part), np.abs(away[name])[:, :, None])[..., 0]
+    off, kink = ({name: np.full(here[name].shape, np.inf) for name in block.outputs} for _ in range(2))
+    for h in ANY_STEP:
+        try:
+            ahead, behind = (
+                block.value({name: part + step * away[name] for name, part in u.items()}) for step in (h, -h)
+            )
+        except Exception:  # blocks refuse what they are not defined for by exceptions of any type
+            continue
+        for name in block.outputs:
+            slope = (ahead[name] - behind[name]) / (2.0 * h)
+            missed = np.abs(slope - along[name]) - UNKNOWN_ERROR * (size[name] + np.abs(slope))
+            off[name] = np.fmin(off[name], missed)
+            kink[name] = np.fmin(kink[name], np.abs(ahead[name] - 2.0 * here[name] + behind[name]) / h)
+    beyond = [off[name] - ESTIMATED * kink[name] for name in block.outputs]
+    worst = np.max([np.where(np.isfinite(each), each, 0.0).max(axis=1) for each in beyond], axis=0)
+    order = np.argsort(-worst, kind="stable")
+    return order[worst[order] > 0.0]
 
 
 def _values_at_guess(graph: Graph, z: Mapping[str, Array], components: Components) -> dict[str, Array]:

@@ -33,6 +33,7 @@ from trajopt.solution.solution import Answer, Solution, confirmed_mesh_of, mesh_
 from trajopt.solvers.kkt import KKT, kkt_of_fit, kkt_residuals, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.basis import SAME_TIME
+from trajopt.transcription.derivative_check import wrong_derivative
 from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
@@ -83,6 +84,16 @@ def point_and_kkt(program: RebuiltProgram, solution: Solution) -> tuple[WarmStar
     if before is not None and before.objective > 0.0 and multipliers_fit(nlp, solution.point):
         ratio = float(np.clip(nlp.scaling.objective / before.objective, 1.0, COARSEST))
     return smallest_kkt(nlp, program.y, solution, ratio)
+
+
+def unknown_slopes(program: RebuiltProgram) -> str:
+    """Reason why the optimum is not known: derivatives of a user's block that its values contradict."""
+    graph, of = program.nlp.graph, program.nlp.unknowns.elimination
+    if all(getattr(block, "derivatives_are_tested", False) for block in graph.blocks):
+        return ""
+    leaves = program.nlp.spline_map.leaf_values(of.expand(program.y), set(graph.leaves))
+    wrong = wrong_derivative(graph, graph.values(leaves), program.nlp.component_names)
+    return wrong and f"the motion need not be optimal: {wrong}"
 
 
 def smallest_kkt(

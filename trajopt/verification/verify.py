@@ -44,6 +44,7 @@ from trajopt.verification.claims import (
     point_and_kkt,
     rebuilt_program,
     smallest_kkt,
+    unknown_slopes,
     unusable,
     unusable_phases,
 )

@@ -8,9 +8,10 @@ from hand_written import CubicSpringBlock, PointMasses, two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
+from trajopt.graph.graph import Graph, NamedBlock
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.solver import Status
-from trajopt.transcription.derivative_check import check_problem
+from trajopt.transcription.derivative_check import check_problem, wrong_derivative
 
 
 class Work:
@@ -259,3 +260,75 @@ def test_a_value_that_leaves_out_its_output_is_named():
         errors.ShapeError, match="block of term 'work' gave works: its value must hold 'work'"
     ):
         trajopt.solve(problem)
+
+
+class Drag:
+    """v |v| of one joint, whose partials are wrong above a speed."""
+
+    inputs = {"v": 1}  # noqa: RUF012
+    outputs = {"drag": 1}  # noqa: RUF012
+
+    def __init__(self, above, error=1.5, kind=float):
+        self.above, self.error, self.kind = above, error, kind
+
+    def value(self, u):
+        return {"drag": (u["v"] * np.abs(u["v"])).astype(self.kind).astype(u["v"].dtype)}
+
+    def partials(self, u):
+        factor = np.where(np.abs(u["v"]) > self.above, self.error, 1.0)
+        return {("drag", "v"): (2.0 * factor * np.abs(u["v"]))[:, :, None]}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("above", "wrong"), [(1.4, True), (9.0, False)])
+def test_partials_that_are_wrong_where_the_motion_is_fast_are_named_by_verify(above, wrong):
+    """One metre in a second is at 1.5 m/s in the middle; the guess is at 1 m/s."""
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(6, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to(trajopt.block_term(Drag(above)), upper=3.0)
+    solution = trajopt.solve(problem, starts=1)
+    assert solution.converged
+    reason = solution.verify().reason
+    assert bool(reason) == wrong, reason
+    assert not wrong or re.search(
+        r"need not be optimal: the derivative of term 'drag', .* by 'v', .* at t = ", reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [
+        (lambda v: np.maximum(v, 0.0), lambda v: (v > 0.0).astype(float)),
+        (lambda v: np.sin(1500.0 * v), lambda v: 1500.0 * np.cos(1500.0 * v)),
+        (np.abs, np.sign),
+    ],
+)
+def test_kinks_and_steep_values_at_nodes_are_no_wrong_partials(function, slope):
+    class Bent(Drag):
+        def value(self, u):
+            return {"drag": function(u["v"])}
+
+        def partials(self, u):
+            return {("drag", "v"): slope(u["v"])[:, :, None]}
+
+    v = np.array([[0.0], [1e-12], [-1e-9], [1e-6], [0.3], [-2.0], [1e3]])
+    assert not wrong_at(Bent(9.0), v)
+
+
+def wrong_at(block, v):
+    graph, values = (
+        Graph({"v": 1, "t": 1}, [NamedBlock(block)]),
+        {"v": v, "t": np.arange(float(len(v)))[:, None]},
+    )
+    return wrong_derivative(graph, values, lambda quantity, width: [str(i) for i in range(width)])
+
+
+@pytest.mark.parametrize("error", [0.0, 0.99, 1.01, -1.0])
+def test_partials_are_looked_at_at_every_node(error):
+    v = np.linspace(-1.0, 1.0, 40)[:, None]
+    v[17] = 1.5
+    assert not wrong_at(Drag(2.0, error), v)
+    assert not wrong_at(Drag(2.0, error, np.float32), v)
+    assert re.search(r"derivative of 'drag', .* by 'v', .* at t = 17 s", wrong_at(Drag(1.4, error), v))
