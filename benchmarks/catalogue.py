@@ -155,7 +155,7 @@ BENCHMARKS = (
     Command(
         "systems",
         columns=("intervals", "points", "error, ours", "by hand", "CPU ms, ours"),
-        writes=("systems.md#comparison", "systems.md#gallery"),
+        writes=("systems_measured.md#comparison", "systems_measured.md#gallery"),
         needs=CASADI,
     ),
     Command(

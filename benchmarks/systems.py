@@ -1,4 +1,4 @@
-"""Systems x' = f(x, u) beside hand-written collocation: `python -m benchmarks.systems`, docs/systems.md.
+"""Systems x' = f(x, u) beside hand-written collocation: `python -m benchmarks.systems`.
 
 The first table holds the Rayleigh oscillator with a mixed constraint against Radau collocation written by
 hand in CasADi, at equal intervals, points and unknowns, from the same start to the same tolerance; states
@@ -208,7 +208,7 @@ def main() -> None:
     size = SMALLEST if (smallest := parser(__doc__).parse_args().smallest) else Size()
     with pages(smallest) as docs:
         for name, content in (("comparison", comparison(size)), ("gallery", gallery(size))):
-            put_between_marks(docs / "systems.md", name, content)
+            put_between_marks(docs / "systems_measured.md", name, content)
             print(content, flush=True)
 
 

@@ -35,7 +35,10 @@ SHORT = (
 IN_OTHER_TESTS = (
     "first_term.md",
     "homework_solutions.md",
+    "howto/mechanisms.md",
+    "howto/phases.md",
     "howto/questions.md",
+    "howto/terms.md",
     "own_dynamics.md",
     "systems.md",
     "tutorials/weights_from_motions.md",

@@ -55,7 +55,7 @@ def test_least_fuel_is_bang_off_bang():
 @pytest.mark.long
 @pytest.mark.parametrize(("intervals", "order", "excess"), [(20, 3, 1.4e-3), (80, 2, 5e-5)])
 def test_on_an_even_mesh_the_interval_of_the_switch_costs_a_little(intervals, order, excess):
-    """The numbers of docs/systems.md."""
+    """The numbers of docs/howto/terms.md."""
     problem = move(collocated(intervals, order=order))
     problem.minimize(FUEL)
     assert trajopt.solve(problem).objective / LEAST_FUEL - 1.0 == pytest.approx(excess, rel=0.15)
