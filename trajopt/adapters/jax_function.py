@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -37,7 +38,23 @@ class JaxFunction(MappedFunction):
         def hessian(z: Foreign, w: Foreign) -> Foreign:
             return jax.hessian(lambda at: w @ value(at))(z)
 
+        self._check_indices(value)
         return tuple(jax.jit(jax.vmap(each)) for each in (value, jax.jacfwd(value), hessian))
+
+    def _check_indices(self, value: Callable[[Foreign], Foreign]) -> None:
+        """OptionError for a fixed index that is out of range, where JAX would take the nearest one.
+
+        It is the same at two points. An index that is computed from the inputs is not refused: tables are
+        read beyond their ends in this way.
+        """
+        checkify = import_module("jax.experimental.checkify")
+        checked = checkify.checkify(value, errors=checkify.index_checks)
+        points = np.linspace(0.4, 0.6, sum(self.widths)), np.linspace(-37.0, 53.0, sum(self.widths))
+        one, other = (checked(point)[0].get() for point in points)
+        if one and one == other:
+            raise OptionError(
+                f"{self.label}: {one.splitlines()[0]}\nJAX would take the nearest component: correct the index"
+            )
 
     def _call(self, which: int, *arrays: Array) -> Array:
         jax, count = self._jax, len(arrays[0])

@@ -115,6 +115,8 @@ def test_a_function_is_the_rates_of_a_system(library):
         (lambda jnp: lambda q: float(q[0]), "use jax.numpy throughout"),
         (lambda jnp: lambda q: q.astype("float32"), "gives float32.*float64"),
         (lambda jnp: lambda q: q > 0, "gives bool.*return floating-point numbers"),
+        (lambda jnp: lambda q: q[2] + q[0], r"(?s)index 2 is out of bounds.*size 2.*nearest component"),
+        (lambda jnp: lambda q: q * jnp.take(q, -3), "index -1 is out of bounds.*size 2"),
         (lambda jnp: lambda q: jnp.ones((3, 3)) @ q, r"failed as it was called with q \(2,\): TypeError"),
     ],
 )
@@ -122,6 +124,15 @@ def test_mistakes_in_functions_of_jax_are_named(function, message):
     jnp = pytest.importorskip("jax.numpy")
     with pytest.raises(trajopt.TrajoptError, match=message):
         trajopt.adapters.foreign_block(function(jnp), {"q": 2}, "jax")
+
+
+@quiet_import
+@pytest.mark.long  # imports of the library
+def test_indices_of_jax_that_are_computed_may_leave_a_table():
+    jnp = pytest.importorskip("jax.numpy")
+    table = np.arange(3.0)
+    held = foreign_block(lambda q: jnp.asarray(table)[jnp.int32(70.0 * q)], {"q": 2}, "jax")
+    assert held.value({"q": np.array([[0.0, 1.0]])})["rates"].tolist() == [[0.0, 2.0]]
 
 
 @quiet_import
