@@ -36,6 +36,9 @@ class Motion:
         s = np.asarray(t)[:, None] / self.duration
         return (6 - 12 * s) * np.subtract(self.end, self.start) / self.duration**2
 
+    def tau(self, t):
+        return np.zeros((len(t), len(self.start)))
+
     def verify(self):
         return SimpleNamespace(holds=not self.failure, reason=self.failure)
 
@@ -133,6 +136,23 @@ def test_parts_of_another_kind_are_named(exercise, answer, message):
 def test_functions_of_one_number_are_taken():
     marked = homework.check(1, control=lambda t: 4.0 if t < 0.5 else -4.0, cost=12.0)
     assert "the integral of your u^2: off by 4" in str(marked)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("masses", [(1.0, 0.33), (1.1, 0.3)])
+def test_the_best_motion_of_another_cart_and_pole_is_caught(masses):
+    slide = dynamics.Joint("cart", "prismatic", axis=(1.0, 0.0, 0.0))
+    pivot = dynamics.Joint("pole", axis=(0.0, -1.0, 0.0))
+    cart = dynamics.Body("cart", slide, mass=masses[0])
+    pole = dynamics.Body("pole", pivot, "cart", mass=masses[1], centre_of_mass=(0.0, 0.0, -0.5))
+    mesh = trajopt.Trajectory.collocation(intervals=20, order=4, duration=2.0)
+    problem = trajopt.Problem(dynamics.RigidBodyModel([cart, pole]), mesh)
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=[1.0, np.pi], v=0.0)
+    problem.passive("pole")
+    problem.minimize(trajopt.tau[0] ** 2)
+    marked = homework.check(2, solution=trajopt.solve(problem, starts=1))
+    assert "look at masses" in str(marked)
 
 
 @pytest.mark.long
