@@ -7,6 +7,7 @@ Colours stand here, apart from matplotlib: the card of a notebook does not load 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
@@ -21,10 +22,16 @@ WIDTH, HEIGHT, LINE = 560, 220, 12  # pixels of a chart and of a line of text
 LEFT, RIGHT, TOP, BOTTOM = 5 * LINE, LINE, LINE, 3 * LINE
 # Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
 TEXT, CURVE = f'font-size="{LINE - 1}" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
 
 Limits: TypeAlias = Mapping[str, tuple[float, float]]
 NO_LIMITS: Limits = MappingProxyType({})
+
+
+def typeset(unit: str) -> str:
+    """A unit with powers as raised digits, rad/s² for rad/s^2."""
+    return re.sub(r"\^(-?\d+)", lambda power: power[1].translate(RAISED), unit)
 
 
 def line_chart(

@@ -18,7 +18,7 @@ from trajopt.base.arguments import LISTED, list_names, pluralize, shorten
 from trajopt.base.arrays import Array
 from trajopt.base.errors import printable
 from trajopt.base.facts import Facts
-from trajopt.base.svg_chart import PALETTE, WIDTH, line_chart
+from trajopt.base.svg_chart import PALETTE, WIDTH, line_chart, typeset
 from trajopt.display.curves import curves_of, kinds_of, problem_of, unknown_curves
 from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.constraints.coordinate_bounds import MAY_JUMP
@@ -355,7 +355,7 @@ def _plot(t: Array, curves: Mapping[str, Array], label: str, unit: str) -> str:
     most = sorted(curves, key=lambda name: -float(np.ptp(curves[name])))[: len(PALETTE)]
     chosen = {name: curves[name] for name in curves if name in most}
     some = f", {len(chosen)} of {len(curves)}" if len(chosen) < len(curves) else ""
-    return line_chart(t, chosen, "t [s]", f"{label} [{unit}]{some}" if unit else f"{label}{some}")
+    return line_chart(t, chosen, "t [s]", f"{label} [{typeset(unit)}]{some}" if unit else f"{label}{some}")
 
 
 def _named(values: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from matplotlib.textpath import text_to_path
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import PALETTE, range_with
+from trajopt.base.svg_chart import PALETTE, range_with, typeset
 from trajopt.display.curves import Component, curves_of, problem_of
 from trajopt.plot.canvas import (
     LIMIT_COLOUR,
@@ -65,7 +65,9 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         shown, sign = (far[1:], "\u00b1") if both else (far, "")
         words = [" and ".join(f"{sign}{limit:.{digits}g}" for limit in shown) for digits in (4, 3)]
         bare, many = ", ".join(f"{limit:.3g}" for limit in far), "s" * (len(far) > 1)
-        texts = [f"limit{many} {each}" for each in (*(f"{word} {unit}".rstrip() for word in words), bare)]
+        texts = [
+            f"limit{many} {each}" for each in (*(f"{word} {typeset(unit)}".rstrip() for word in words), bare)
+        ]
         text = as_text(fitting([*texts, bare], width_in_points(axis)))
         axis.set_title(text, loc="left", color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
@@ -234,7 +236,7 @@ class Panel:
         for track, curve in zip(self.tracks, curves, strict=True):
             mark_switches(axis, limit_switches(track.t, curve.values, curve.lower, curve.upper), curve.upper)
         axis.set_ylim(bottom=self.bottom)
-        axis.set_ylabel(as_text(f"{self.what} ({unit})" if unit else self.what))
+        axis.set_ylabel(as_text(f"{self.what} ({typeset(unit)})" if unit else self.what))
         if self.name:
             name_panel(axis, self.name)
         if self.legend:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.svg_chart import PALETTE
+from trajopt.base.svg_chart import PALETTE, typeset
 from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
 from trajopt.graph.protocols import SkeletonDynamics
 from trajopt.graph.quantities import TORQUES
@@ -104,7 +104,7 @@ def motion_charts(curves: Mapping[str, Sequence[Component]], duration: float) ->
             alike = {curve.name: curve for curve in moving if curve.unit == unit}
             limits = {name: (curve.lower, curve.upper) for name, curve in alike.items()}
             values = {name: curve.values for name, curve in alike.items()}
-            yield from charts(t, values, f"{kind} [{unit}]" if unit else kind, unit, limits)
+            yield from charts(t, values, f"{kind} [{typeset(unit)}]" if unit else kind, typeset(unit), limits)
 
 
 def limit_rows(curves: Mapping[str, Sequence[Component]]) -> Iterator[tuple[str, ...]]:
@@ -114,4 +114,4 @@ def limit_rows(curves: Mapping[str, Sequence[Component]]) -> Iterator[tuple[str,
             if np.isfinite(curve.lower) or np.isfinite(curve.upper):
                 numbers = (curve.lower, curve.upper, float(curve.values.min()), float(curve.values.max()))
                 texts = (f"{number:.5g}" if np.isfinite(number) else "none" for number in numbers)
-                yield kind, curve.name, *texts, curve.unit
+                yield kind, curve.name, *texts, typeset(curve.unit)

@@ -26,7 +26,7 @@ from trajopt.plot.canvas import check_solution
 from trajopt.report.active_constraints import active_constraints, notable_multipliers, times_of_rows
 from trajopt.report.chart import DIGITS, Chart, charts, is_wanted, scripts
 from trajopt.report.motion_section import limit_rows, motion_charts, motion_curves, picture
-from trajopt.report.tables import image_tag, rows_section, section, table, text_section
+from trajopt.report.tables import image_tag, preformatted, rows_section, section, table, text_section
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import HEADER
 from trajopt.solution.solution import Solution
@@ -125,12 +125,14 @@ td.number { text-align: right; font-variant-numeric: tabular-nums }
 .charts { grid-auto-flow: dense }
 figure { margin: 0 }
 table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
+.prose { white-space: pre-wrap; overflow-wrap: anywhere } td.long { overflow-wrap: anywhere }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 1.5em }
 img { max-width: 100% } figcaption { color: #555 } .plot { min-height: 300px }
 .bad { color: #b00020 }
 h1, p, figcaption { overflow-wrap: anywhere } img { height: auto }
 @media (max-width: 700px) { table { display: block; overflow-x: auto } body { margin: 1em auto } }
-@media (max-width: 480px) { svg text { font-size: 15px } }
+@media (max-width: 480px) { svg text { font-size: 15px } table { font-size: 13px } }
+@media (max-width: 480px) { td, th { padding-right: .6em } }
 """
 
 
@@ -238,7 +240,7 @@ def _solves(solution: Answer) -> str:
     tables = [] if starts is None else [str(starts)]
     if len(journal.levels) > 1:
         tables.append("\n".join([HEADER, *map(str, journal.levels)]))
-    return "".join(f"<pre>{escape(table)}</pre>" for table in tables)
+    return "".join(map(preformatted, tables))
 
 
 def _without_title(solution: Answer) -> str:
@@ -294,11 +296,16 @@ def _history_charts(solution: Answer) -> Iterator[Chart]:
         return
     gap = np.full((1, 3), np.nan)
     rows = np.concatenate([part for solve in solves for part in (solve, gap)][:-1])
-    number = np.arange(len(rows))
+    number, violations = np.arange(len(rows)), rows[:, 2]
+    none = violations == 0.0  # which a logarithmic axis cannot show
+    above = violations[violations > 0.0]
+    if above.size:
+        violations = np.where(none, above.min() / 10.0, violations)
     count, scaled = len(solves), "" if solution.journal.histories else "scaled "
     of_all = f", {count} solves one after the other" if count > 1 else ""
+    name = f"largest scaled violation{', zero at the lower edge' * bool(none.any() and above.size)}{of_all}"
     yield Chart(number, {"": rows[:, 1]}, "iteration", f"{scaled}objective{of_all}")
-    yield Chart(number, {"": rows[:, 2]}, "iteration", f"largest scaled violation{of_all}", logarithmic=True)
+    yield Chart(number, {"": violations}, "iteration", name, logarithmic=True)
 
 
 def _charts(charts: Iterable[Chart], script: bool, first: str = "") -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+COLUMNS = re.compile(r"\S {2,}\S")  # spaces that align a table
+LONG = 40  # characters of a cell that may break anywhere
 NUMBER = re.compile(r"[-+]?(\d[\d.]*|inf|nan)(e[-+]?\d+)?%?")
 
 
@@ -18,7 +20,15 @@ def section(title: str, content: str) -> str:
 
 def text_section(title: str, content: object) -> str:
     """A section with the text of a value in lines; nothing for None."""
-    return "" if content is None else section(title, f"<pre>{escape(str(content))}</pre>")
+    return "" if content is None else section(title, preformatted(str(content)))
+
+
+def preformatted(text: str) -> str:
+    """Paragraphs of a text in lines: sentences are wrapped, columns of a table scroll."""
+    paragraphs = (part for part in text.split("\n\n") if part.strip())
+    return "".join(
+        f"<pre{'' if COLUMNS.search(part) else ' class=prose'}>{escape(part)}</pre>" for part in paragraphs
+    )
 
 
 def rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:
@@ -43,4 +53,6 @@ def image_tag(content: bytes, kind: str, title: str) -> str:
 
 
 def _kind(cell: object) -> str:
-    return ' class="number"' if NUMBER.fullmatch(str(cell)) else ""
+    if NUMBER.fullmatch(str(cell)):
+        return ' class="number"'
+    return ' class="long"' if len(str(cell)) > LONG else ""

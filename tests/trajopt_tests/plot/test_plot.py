@@ -65,7 +65,7 @@ def test_units_follow_the_kind_of_the_joint(pr):
     first, second = visible(trajopt.plot.torques(pr))
     assert (first.get_ylabel(), second.get_ylabel()) == ("force (N)", "torque (N m)")
     labels = [axis.get_ylabel() for axis in visible(trajopt.plot.joints(pr))]
-    shown = ["position (m)", "velocity (m/s)", "acceleration (m/s^2)"]
+    shown = ["position (m)", "velocity (m/s)", "acceleration (m/s²)"]
     assert labels == shown + [label.replace("m", "rad") for label in shown]
 
 

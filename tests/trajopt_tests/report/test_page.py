@@ -10,7 +10,7 @@ from library_solutions import solved_at_defaults
 import problems
 import trajopt
 from problems.gallery.classics import energy_budget
-from trajopt.base.svg_chart import line_chart, ticks
+from trajopt.base.svg_chart import line_chart, ticks, typeset
 from trajopt.report import page as report
 
 
@@ -39,6 +39,12 @@ def test_a_report_fits_a_telephone(solution):
     widths = re.findall(r"(?<![-\w(])(?:min-)?width:\s*(\d+)px", page)
     assert all(int(width) < 390 for width in widths)
     assert all("viewBox" in svg and 'width="100%"' in svg for svg in re.findall(r"<svg[^>]*>", page))
+    verdict = re.search(r"<pre class=prose>(PASS.*?)</pre>", page, re.DOTALL)
+    assert verdict and "proved for all times" in verdict[1]  # sentences are wrapped
+    (columns,) = re.findall(r"<pre>(constraint .*?)</pre>", page, re.DOTALL)
+    assert "torque limits" in columns
+    long = [text for text in re.findall(r"<td>([^<]*)</td>", page) if len(text) > 40]
+    assert not long  # their class lets them break
     assert "max-width: 480px) { svg text" in page  # 15 of 560 units stay legible
     assert "max-width: 700px) { table { display: block; overflow-x: auto }" in page
 
@@ -98,6 +104,10 @@ def test_a_certified_solve_shows_its_certificate_and_the_multipliers_of_its_arcs
 def test_unknown_curves_and_the_robot_are_drawn():
     page = report.html(solved_at_defaults("hop"), interactive=False)
     assert "toe, an unknown curve" in page and 'alt="the robot in snapshots"' in page
+
+
+def test_units_have_raised_powers():
+    assert typeset("kg m^2/s^-3") == "kg m²/s⁻³" and typeset("N m") == "N m"
 
 
 def test_charts_have_round_ticks_and_gaps():
