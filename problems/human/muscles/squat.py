@@ -4,14 +4,16 @@
     subject to  both feet stand: heel and toe do not move, push upwards, inside the friction cone
                 from a squat, at rest, to standing, at rest;  the muscles of `muscle_problem` drive all joints
 
-After the squat to stand of Dembia, Bianco, Falisse, Hicks and Delp (PLOS Computational Biology 16(12), 2020).
-There a foot is welded to the ground; here the ground can only push. Models are sagittal, with hips, knees and
-ankles of both sides, such as OpenSim's gait10dof18musc.
+Models are sagittal, with hips, knees and ankles of both sides, such as OpenSim's gait10dof18musc. In the
+squat to stand of Dembia, Bianco, Falisse, Hicks and Delp (PLOS Computational Biology 16(12), 2020) a foot is
+welded to the ground instead: `squat_on_welded_foot` states that problem, for Moco's squatToStand_3dof9musc.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,9 @@ import trajopt
 from dynamics.couplings.coupled_tree import CoupledTree
 from problems.human.gait.gait_solver import NEAR
 from problems.human.muscles.driven import muscle_problem
-from trajopt.base.arguments import list_names
+from problems.human.muscles.given_motion import muscles_in
+from problems.human.predicted.stances import limit_times
+from trajopt.base.arguments import check_known, check_positive, list_names
 from trajopt.base.errors import ProblemError
 
 LEG = ("hip_flexion", "knee_angle", "ankle_angle")
@@ -32,7 +36,10 @@ STANDING = (0.1, -0.2, 0.1)
 HOLDING = 1000.0  # N m, strength of motors at joints that are locked, which cost next to nothing
 STRONG, COARSE = 100.0, 8  # N m and intervals, of the first search
 ORDER, POSES = 3, 21
-ROUGH, TOLERANCE = 1e-3, 1e-6
+ROUGH, TOLERANCE, TIGHT = 1e-3, 1e-6, 1e-8
+BEFORE_POINTS = 0.08  # of an interval, half way to its first point, where activations overshoot their limits
+#: rad, Moco's squat on a welded foot
+DEEP = MappingProxyType({"ankle_angle_r": -0.5, "knee_angle_r": -2.0, "hip_flexion_r": -2.0})
 
 
 def squat_to_stand(
@@ -95,6 +102,54 @@ def solve_squat(
         problem = squat_to_stand(model, intervals=COARSE, reserves=strength, **options)
         start = _solved(problem, start, ROUGH)
     return _solved(last, start, TOLERANCE)
+
+
+def squat_on_welded_foot(
+    model: dynamics.OsimModel,
+    *,
+    intervals: int = 50,
+    duration: float = 1.0,
+    squat: Mapping[str, float] = DEEP,
+    strength: float = 2.0,
+    width_scale: float = 1.5,
+    reserves: float = 1.0,
+) -> trajopt.Problem:
+    """The problem of rising on a leg whose foot the model welds to the ground, with rigid tendons.
+
+    model : from `dynamics.load_osim(path, muscles=True)`, such as Moco's squatToStand_3dof9musc.osim
+    squat : coordinate -> rad or m, at rest at the start; at the end all coordinates are zero, at rest
+    strength : the muscles' largest forces in those of the file;  width_scale : of their active force over
+        length;  reserves : N m, strength of motors beside the muscles
+    The defaults are those of Moco's example. Raises ProblemError for a model without muscles,
+    UnknownNameError for a coordinate that it lacks, OptionError for a strength that is not positive.
+    """
+    muscles, names = muscles_in(model), tuple(model.robot.joint_names)
+    check_positive("strength", strength)
+    for name in squat:
+        check_known("coordinate", name, names)
+    model = replace(
+        model, muscles=replace(muscles, max_isometric_force=strength * muscles.max_isometric_force)
+    )
+    first = np.array([squat.get(name, 0.0) for name in names])
+    poses = np.linspace(1.0, 0.0, POSES)[:, None] * first
+    mesh = trajopt.Trajectory.collocation(intervals=intervals, order=ORDER, duration=duration)
+    mesh = mesh.with_limit_points([limit_times(mesh.arcs[0].basis.breakpoints, (BEFORE_POINTS,))])
+    problem = muscle_problem(
+        model, mesh, reserves=reserves, motion=poses, width_scale=width_scale, name="squat on a welded foot"
+    )
+    problem.start_at(q=first, v=np.zeros(len(names)))
+    problem.end_at(q=np.zeros(len(names)), v=np.zeros(len(names)))
+    problem.guess(q=poses)
+    return problem
+
+
+def solve_squat_on_welded_foot(
+    model: dynamics.OsimModel, *, intervals: int = 50, **options: Any
+) -> trajopt.Solution:
+    """The optimum of `squat_on_welded_foot`, whose options these are, by way of a coarse mesh."""
+    last = squat_on_welded_foot(model, intervals=intervals, **options)  # first, for its refusals
+    start = _solved(squat_on_welded_foot(model, intervals=COARSE, **options), None, ROUGH)
+    return _solved(last, start, TIGHT)
 
 
 def _solved(problem: trajopt.Problem, start: trajopt.Solution | None, tolerance: float) -> trajopt.Solution:
