@@ -44,6 +44,6 @@ def conclude(solution: Solution | PhasesSolution, report: Report, passed: bool) 
     if not solution.converged and solution.certificate is None:
         from trajopt.verification.diagnosis import repeated_equations
 
-        lines += repeated_equations(solution)
+        lines += repeated_equations(solution) or list(filter(None, [report.dependent]))
     echo("\n".join(lines), err=True)
     sys.exit(NOT_CONVERGED)

@@ -22,6 +22,10 @@ in turn is made orthogonal to the earlier ones (Gram-Schmidt); where next to not
 so at this point equation i follows from the equations j, or contradicts them where its residual is not that
 combination of theirs (a Farkas certificate of the linearized equations).
 
+Rows that only come to depend on each other at the optimum, as circles that touch there, have multipliers that
+grow without bound while grad f + J' lambda stays small: then J' lambda / max_i |lambda_i row_i| is next to
+nothing, and the largest terms of that sum are the rows that depend on each other, limits among them.
+
 Elastic relaxation lets every row and bound of an NLP be violated, and minimizes the sum of violations:
 
     minimize sum(s) + w/2 |y - y_start|^2
@@ -49,7 +53,7 @@ from trajopt.problem.phases import Asked, Phases, checked_asked
 from trajopt.solution.answers import program_of
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Answer, Solution
-from trajopt.solvers.kkt import side_violations
+from trajopt.solvers.kkt import multipliers_of, side_violations
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import MOST_ENTRIES
 from trajopt.solvers.run import create, run_solver, without_checkpoints
@@ -99,6 +103,42 @@ def dependent_equations(nlp: NLP | LinkedProgram, y: Array) -> tuple[Dependence,
             gap -= float(weights @ residual[others])
         found.append(Dependence(int(rows[i]), tuple(int(rows[j]) for j in others), gap))
     return tuple(found)
+
+
+def cancelling_rows(nlp: NLP | LinkedProgram, point: WarmStart) -> Array:
+    """Rows, then bounds (counted on from the rows), whose multipliers times gradients cancel, largest first.
+
+    Empty where the sum of all is above 1e-8 of the largest, or one is not finite. Those below 1e-4 of
+    the largest are no part of it.
+    """
+    rows, lower, upper = multipliers_of(nlp, point)
+    entries = nlp.jacobian(point.y)
+    lengths = np.sqrt(np.bincount(nlp.jacobian_rows, entries**2, nlp.row_count))
+    sizes = np.concatenate([np.abs(rows) * lengths, np.abs(upper - lower)])
+    terms = entries * rows[nlp.jacobian_rows]
+    total = np.bincount(nlp.jacobian_columns, terms, nlp.variable_count) + upper - lower
+    largest = float(sizes.max(initial=0.0))
+    if not (0.0 < largest < np.inf and np.linalg.norm(total) <= DEPENDENT * largest):
+        return np.array([], int)
+    found = np.flatnonzero(sizes >= np.sqrt(DEPENDENT) * largest)
+    return found[np.argsort(-sizes[found], kind="stable")]
+
+
+def sentence_of_multipliers(asked: Asked, nlp: NLP | LinkedProgram, point: WarmStart) -> str:
+    """The rows whose multipliers cancel, each limit once, as a sentence; empty where none do."""
+    found = cancelling_rows(nlp, point)
+    if found.size < 2:  # one alone, without a gradient, is told by the equations
+        return ""
+    labels = LimitLabels(asked, nlp, point.y)
+    first: dict[tuple[str, str], int] = {}
+    for index in found.tolist():
+        first.setdefault(labels.keys[index], index)
+    names, more = [labels.name(index) for index in first.values()], len(first) - LISTED
+    listed = ", ".join(names[:LISTED]) + f" and {more} more" * (more > 0)
+    return (
+        f"{found.size} rows and limits depend on each other where the solve ended, as their multipliers grow "
+        f"and cancel: {listed}: drop one of them, or ask for less there"
+    )
 
 
 def sentences(nlp: NLP | LinkedProgram, y: Array, name: Callable[[int], str]) -> list[str]:

@@ -64,6 +64,7 @@ class Report:
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
     unsaved : parts of the problem that the file does not hold, which were not looked at
+    dependent : of a solve that did not converge, rows that depend on each other at its end, in words
     unmended : whether nodes were added for limits that are still exceeded between nodes
     refined : whether intervals were halved in the solve
     objective : sum of all costs
@@ -97,6 +98,7 @@ class Report:
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
     unsaved: tuple[str, ...] = ()
+    dependent: str = ""
     unmended: bool = False
     refined: bool = False
     rounding: float = 0.0
@@ -251,7 +253,8 @@ class Report:
 
     def _reason_at_nodes(self) -> str:
         if not self.converged:
-            return f"the solve did not converge ({self.status})"
+            named = f"; {self.dependent}" if self.dependent else ""
+            return f"the solve did not converge ({self.status}){named}"
         if self.phases:
             return self._reason_of_links()
         if self.unbuilt:

@@ -36,8 +36,10 @@ from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Answer, Solution, mesh_of
 from trajopt.solvers.kkt import KKT
+from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.link_constraints import linked_problems
 from trajopt.transcription.linked_program import LinkedProgram, linked_program, unknowns_of_motions
+from trajopt.transcription.nlp import NLP
 from trajopt.verification.claims import (
     differences,
     differences_of_phases,
@@ -48,6 +50,7 @@ from trajopt.verification.claims import (
     unusable,
     unusable_phases,
 )
+from trajopt.verification.diagnosis import sentence_of_multipliers
 from trajopt.verification.minimality import Minimality, NearbyPoints, minimality
 from trajopt.verification.report import Report
 
@@ -104,6 +107,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         },
         unbuilt=solution.unbuilt,
         unsaved=tuple(f"{name} ({reason})" for name, reason in problem.unsaved.items()),
+        dependent=_dependent_rows(program and program.nlp, point, solution),
         unmended=bool(solution.warning),
         refined=solution.journal.refinement is not None,
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
@@ -136,6 +140,13 @@ def _equations(solution: Solution, found: Sequence[Line]) -> Iterator[EquationRe
             residual = v.dense_violation if v.pointwise is None else v.pointwise
             missed = residual, v.dense_time, v.scale, v.unit
             yield EquationResidual(constraint.name, names[component], *missed, own)
+
+
+def _dependent_rows(program: NLP | LinkedProgram | None, point: WarmStart | None, answer: Answer) -> str:
+    """Rows whose multipliers cancel where a solve ended that did not converge; empty of others."""
+    if answer.converged or program is None or point is None:
+        return ""
+    return sentence_of_multipliers(answer.asked, program, point)
 
 
 def accuracies(accuracy: float | None) -> tuple[float, float]:
@@ -178,7 +189,8 @@ def verify_phases(solution: PhasesSolution, accuracy: float | None = None) -> Re
     least = minimality(solution, nearby, accuracies(accuracy)[0], zero) if usable else Minimality()
     links = tuple(_of_links(solution, phases)) if usable else ()
     differences = tuple(differences_of_phases(solution, program, y))
-    return _together(solution, accuracy, reports, links, kkt, differences, least)
+    report = _together(solution, accuracy, reports, links, kkt, differences, least)
+    return replace(report, dependent=_dependent_rows(program, point, solution))
 
 
 def _together(

@@ -1,5 +1,7 @@
 """What stands in the way of a solution, and the least that mends it."""
 
+from dataclasses import replace
+
 import casadi
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ from hand_written import PointMasses, two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
-from trajopt.verification.diagnosis import Elastic, diagnose, repeated_equations
+from trajopt.solvers.solver import WarmStart
+from trajopt.verification.diagnosis import Elastic, cancelling_rows, diagnose, repeated_equations
 
 
 def mass_in_time(longest, speed=np.inf):
@@ -120,6 +123,51 @@ def test_equations_that_contradict_each_other_are_told_apart_from_those_that_rep
     assert not solution.converged
     (sentence,) = repeated_equations(solution)
     assert "elsewhere, slider 0 at t = " in sentence and "contradicts midway, slider 0 at t = " in sentence
+
+
+def curves_that_touch(highest):
+    """Two curves that touch at y = 0, or cross at y = highest, and more of y is worth something."""
+    problem = mass_in_time(1.0)
+    for name, at in (("x", 0.7), ("y", 0.8)):
+        problem.parameter(name, -3.0, 3.0, guess=at)
+    for side, name in ((1.0, "left curve"), (-1.0, "right curve")):
+        curve = trajopt.term(
+            lambda node, side=side: node.parameter("x") + side * node.parameter("y") ** 6, name=name
+        )
+        problem.subject_to(curve, equals=0.0 if highest is None else side * highest**6, over="start")
+    problem.minimize(trajopt.term(lambda node: -node.parameter("y"), name="up"))
+    return problem
+
+
+@pytest.mark.long
+def test_rows_that_only_the_optimum_makes_dependent_are_named_by_the_verdict():
+    """Gradients are parallel at y = 0 alone: multipliers rise as 1 / (12 y^5), to no end."""
+    solution = trajopt.solve(curves_that_touch(None), starts=1, refine=None)
+    reason = replace(solution, status=trajopt.Status.ACCEPTABLE).verify().reason
+    assert "2 rows and limits depend on each other where the solve ended" in reason
+    assert "left curve at t = 0.0000 s" in reason and "right curve at t = 0.0000 s" in reason
+    across = trajopt.solve(curves_that_touch(0.5), starts=1, refine=None)
+    assert across.converged and not replace(across, status=trajopt.Status.ACCEPTABLE).verify().dependent
+
+
+def test_multipliers_that_cancel_are_told_by_their_sizes():
+    class Rows:
+        """Three rows of two unknowns, the first two nearly parallel, as a program has them."""
+
+        row_count, variable_count = 3, 2
+        jacobian_rows, jacobian_columns = np.repeat([0, 1, 2], 2), np.tile([0, 1], 3)
+
+        def jacobian(self, y):
+            return np.array([1.0, 1e-10, 2.0, -2e-10, 1.0, 1.0])
+
+    def found(rows, lower=(0.0, 0.0), upper=(0.0, 0.0)):
+        multipliers = (np.array(each, float) for each in (rows, lower, upper))
+        return cancelling_rows(Rows(), WarmStart(np.zeros(2), *multipliers)).tolist()
+
+    assert found([-2e10, 1e10, 1.0]) == [0, 1]
+    assert found([-2e10, 0.9e10, 1.0]) == []  # they do not cancel
+    assert found([1e10, 0.0, 0.0], lower=[1e10, 0.0]) == [0, 3]  # a row and the bound of the first unknown
+    assert found([np.nan, 1.0, 1.0]) == found([0.0, 0.0, 0.0]) == []
 
 
 def test_a_pose_of_the_tool_beside_joints_that_fix_it_is_left_out_or_refused():
