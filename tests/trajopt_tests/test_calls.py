@@ -8,7 +8,7 @@ import pytest
 
 import trajopt
 from problems import identification, moves, two_link_rr
-from trajopt.base.arguments import with_checked_calls
+from trajopt.base.arguments import INSTEAD, with_checked_calls
 from trajopt.base.errors import CallError, OptionError
 
 STATED = two_link_rr.build(intervals=8)
@@ -37,6 +37,14 @@ STATED = two_link_rr.build(intervals=8)
 def test_wrong_arguments_are_answered_with_what_to_write(call, reason):
     with pytest.raises(CallError, match=reason):
         call()
+
+
+def test_every_solver_that_an_answer_tells_to_write_exists_with_that_argument():
+    told = [each.removeprefix("solver=") for each in INSTEAD if each.startswith("solver=")]
+    assert len(told) == 3
+    assert all(isinstance(eval(each, {"trajopt": trajopt}), trajopt.Ipopt) for each in told)
+    with pytest.raises(CallError, match=r"write solver=trajopt.Ipopt\(tol=1e-8\)$"):
+        trajopt.solve(STATED, tolerance=1e-9)
 
 
 def of_package(kind):

@@ -234,7 +234,7 @@ INSTEAD = {
     "max_iterations": "max_iter maxiter iterations",
     "tolerance": "tol",
     "solver=trajopt.Ipopt(max_iterations=300)": "max_iter maxiter iterations max_iterations",
-    "solver=trajopt.Ipopt(tolerance=1e-8)": "tol tolerance",
+    "solver=trajopt.Ipopt(tol=1e-8)": "tol tolerance",
     "solver=trajopt.Ipopt()": "method",
 }
 _COLLECTING = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
