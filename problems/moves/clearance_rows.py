@@ -37,8 +37,8 @@ class ClearanceRows:
         self.relief = np.zeros(len(clearances)) if relief is None else relief
         self.inputs: Mapping[str, int] = {"q": clearances.model.n}
         self.outputs: Mapping[str, int] = {"clearance": width}
-        #: number of nodes -> q, distances and pairs of rows in the last call with so many
-        self._last: dict[int, tuple[Array, Array, Array]] = {}
+        self._pairs: dict[int, Array] = {}  # number of nodes -> pairs of rows in the last call with so many
+        self._last: tuple[Array, Array] | None = None  # q and distances (nodes, pairs) of the last call
 
     def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
         """min(d + relief, reach) of every row, (nodes, width)."""
@@ -86,14 +86,15 @@ class ClearanceRows:
         A check at other times between two calls does not change them: multipliers belong to rows. Slopes
         and curvature are mostly asked for where the value was.
         """
-        before = self._last.get(len(q))
-        if before is not None and np.array_equal(before[0], q):
-            return before[1:]
+        if self._last is not None and np.array_equal(self._last[0], q):
+            return self._last[1], self._pairs[len(q)]
         distances = np.minimum(self.clearances.distances(q, self.reach) + self.relief, self.reach)
-        pairs = np.full((len(q), self.outputs["clearance"]), FREE) if before is None else before[2]
-        pairs = rows_taken(pairs, self._wanted(distances))
-        self._last[len(q)] = q.copy(), distances, pairs
-        return distances, pairs
+        pairs = self._pairs.get(len(q))
+        if pairs is None:
+            pairs = np.full((len(q), self.outputs["clearance"]), FREE)
+        self._pairs[len(q)] = rows_taken(pairs, self._wanted(distances))
+        self._last = q.copy(), distances
+        return distances, self._pairs[len(q)]
 
     def _wanted(self, distances: Array) -> Array:
         """Mask of pairs with a row, (nodes, pairs): those within reach, the closest if they are too many."""

@@ -123,6 +123,24 @@ def test_rows_are_the_pairs_within_reach_and_keep_their_place(clearances):
     np.testing.assert_array_equal(rows.value({"q": q})["clearance"], first)  # pairs are where they were
 
 
+def test_rows_stay_while_other_times_are_checked_and_distances_of_one_call_are_kept(clearances):
+    """Pairs of every number of nodes are kept, a few numbers each; distances, a row of all pairs, of one."""
+    nodes = np.linspace([0.0, 0.0, 0.0], [1.2, 0.5, 0.3], 20)
+    rows, alone = ClearanceRows(clearances, 0.3, 3), ClearanceRows(clearances, 0.3, 3)
+    for k in range(5):
+        moved = nodes + 0.05 * k
+        for count in (7, 50, 300):
+            rows.value({"q": np.linspace(moved[0], moved[-1], count)})
+        (values, slopes), (expected, their) = (
+            (each.value({"q": moved})["clearance"], each.partials({"q": moved})["clearance", "q"])
+            for each in (rows, alone)
+        )
+        np.testing.assert_array_equal(values, expected)
+        np.testing.assert_array_equal(slopes, their)
+    held = [value for value in vars(rows).values() if isinstance(value, tuple)]
+    assert [each.shape for kept in held for each in kept] == [(20, 3), (20, len(clearances))]
+
+
 def test_more_pairs_than_rows_leave_the_closest(clearances):
     rows = ClearanceRows(clearances, 10.0, 1)
     q = np.linspace([0.0, 0.0, 0.0], [1.2, 0.5, 0.3], 20)
