@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import is_not
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -107,11 +108,11 @@ class ProblemParts:
     unsaved: dict[str, str] = field(default_factory=dict, init=False)  # what its file does not hold -> why
     _blocks: dict[str, TracedTerms] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
-    _quantities: QuantityTable | None = field(default=None, init=False, repr=False)
+    _quantities: tuple[list[Any], QuantityTable | None] = field(default=([], None), init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The pickled state: without traced blocks, which hold compiled functions."""
-        return vars(self) | {"_blocks": {}, "_tested_blocks": set(), "_quantities": None}
+        return vars(self) | {"_blocks": {}, "_tested_blocks": set(), "_quantities": ([], None)}
 
     def independent_copy(self: P) -> P:
         """A copy whose lists, dictionaries and sets are its own: adding to one leaves the other as it is."""
@@ -165,6 +166,16 @@ class ProblemParts:
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
+        # The declarations are values: as long as they are these objects, the table is that of before.
+        stated = [self.dynamics, *self.parameters.values(), *self.datasets.values(), *self.extras.values()]
+        last, known = self._quantities
+        if known is None or len(last) != len(stated) or any(map(is_not, last, stated)):
+            known = self._defined_quantities()
+            self._quantities = stated, known
+        return known
+
+    def _defined_quantities(self) -> QuantityTable:
+        """The table of the quantities of the dynamics, and of those that the problem defines itself."""
         defined = {"time": DeclaredQuantity(1, "s", "time, the start of the motion included")}
         defined |= {parameter_leaf(p.name): _declared(p, p.unit) for p in self.parameters.values()}
         defined |= {
@@ -175,10 +186,7 @@ class ProblemParts:
             defined[extra_leaf(name)] = _declared(curve, unit, curve.components)
             if curve.has_rate:
                 defined[rate_leaf(name)] = _declared(curve, unit_of_rate(unit), curve.components)
-        known = self._quantities
-        if known is None or known.dynamics is not self.dynamics or known.defined != defined:
-            known = self._quantities = QuantityTable(self.dynamics, defined)
-        return known
+        return QuantityTable(self.dynamics, defined)
 
     def width_of(self, quantity: str) -> int:
         """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""

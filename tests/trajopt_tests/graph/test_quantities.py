@@ -1,6 +1,6 @@
 """One table says which quantities a problem has: what the dynamics declares, the leaves, and its own."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,6 +64,22 @@ def test_a_declared_quantity_is_a_term_an_input_of_terms_and_has_names():
     nlp = trajopt.transcribe(problem)
     assert nlp.has_hessian
     assert np.isfinite(nlp.rows(nlp.start)).all()
+
+
+def test_the_table_follows_what_is_declared_later_on_a_problem_and_on_its_copies():
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(3, duration=1.0))
+    first = problem.quantities
+    assert problem.quantities is first and not first.knows("parameter:load")
+    copied = problem.independent_copy()
+    problem.parameter("load", 0.0, 5.0)
+    problem.extra("push", lower=-1.0, upper=1.0, unit="N")
+    assert problem.width_of("parameter:load") == 1 and problem.quantity_units("extra:push", 1) == ["N"]
+    with pytest.raises(UnknownNameError, match="parameter:load"):
+        copied.width_of("parameter:load")
+    problem.extras["push"] = replace(problem.extras["push"], unit="kN")
+    assert problem.quantity_units("extra:push", 1) == ["kN"]
+    problem.data("slope", [0.0, 1.0], [0.0, 1.0])
+    assert problem.quantities.knows("data:slope")
 
 
 def test_a_quantity_that_a_dynamics_does_not_declare_is_unknown():
