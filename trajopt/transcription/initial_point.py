@@ -36,6 +36,8 @@ from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns
 LONGEST_TRIED, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
 FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
 
+EndValues = dict[tuple[str, NodeSet], Array]  # see `end_values`
+
 
 def first_guess(
     problem: Problem, layout: Layout, duration: float | None = None, curve: GuessedCurve | None = None
@@ -54,22 +56,24 @@ def first_guess(
     guessed = curve or problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
     if problem.closures:
         guessed = ClosedGuess.of(problem, guessed)
-    x = np.empty(layout.size)
+    x, fixed = np.empty(layout.size), end_values(problem)
     x[layout.durations] = durations
     for group in layout.groups:
         for arc, points in enumerate(group.control_points(x)):
-            points[:] = _control_points(problem, guessed, group, arc)
+            points[:] = _control_points(problem, guessed, group, arc, fixed)
     for name, place in layout.parameters.items():
         x[place] = problem.parameters[name].guess
     return x
 
 
-def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
+def _control_points(
+    problem: Problem, guessed: GuessedCurve, group: CurvePlaces, arc: int, fixed: EndValues
+) -> Array:
     """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
     within = basis.greville if arcs == 1 else np.clip(basis.greville, BORDER_SIDE, 1.0 - BORDER_SIDE)
     along = (arc + within) / arcs
-    unguessed = _extra_points(problem, along) if problem.extras else np.empty((along.size, 0))
+    unguessed = _extra_points(problem, along, fixed) if problem.extras else np.empty((along.size, 0))
     values = _guessed_values(guessed, along, n, n + unguessed.shape[1])
     mine = slice(group.first_curve, group.first_curve + group.curve_count)
     known = values[:, mine]
@@ -78,12 +82,12 @@ def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces,
     return np.concatenate([points, missing], axis=1)
 
 
-def _extra_points(problem: Problem, along: Array) -> Array:
+def _extra_points(problem: Problem, along: Array, fixed: EndValues) -> Array:
     """Control points of additional curves without a guess, at normalised times (k,), (k, curves).
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
     """
-    fixed, found = end_values(problem), []
+    found = []
     for name, extra in problem.extras.items():
         first = last = extra.guess
         if extra.is_state:
@@ -206,9 +210,9 @@ def shortest_duration(
     return good
 
 
-def end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
+def end_values(problem: Problem) -> EndValues:
     """(quantity, where) -> the values that equalities fix, NaN for a component that is free."""
-    fixed: dict[tuple[str, NodeSet], Array] = {}
+    fixed: EndValues = {}
     for c in problem.constraints:
         if np.any(c.lower == c.upper):
             value = np.where(c.lower == c.upper, c.lower, np.nan)
