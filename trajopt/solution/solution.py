@@ -422,7 +422,8 @@ class Solution(Answer):
         of_curves = self.problem.spline_leaves
         if needed is not None:
             of_curves = {name: leaf for name, leaf in of_curves.items() if name in needed}
-        derivatives = self.curve.derivatives(time, {leaf.order for leaf in of_curves.values()})
+        read = [(leaf.order, leaf.curves) for leaf in of_curves.values()]
+        derivatives = self.curve.derivatives(time, {order for order, _ in read}, read)
         leaves: Values = {name: derivatives[leaf.order][:, leaf.curves] for name, leaf in of_curves.items()}
         column = np.ones((time.size, 1))
         seconds = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -98,16 +98,28 @@ class Curve:
         """
         return self.derivatives(t, (derivative,))[derivative]
 
-    def derivatives(self, t: ArrayLike, orders: Iterable[int]) -> dict[int, NDArray[np.float64]]:
-        """d^l q / dt^l of several orders l at the same times, {l: (..., n)}; as one call for each."""
+    def derivatives(
+        self, t: ArrayLike, orders: Iterable[int], needed: Collection[tuple[int, slice]] | None = None
+    ) -> dict[int, NDArray[np.float64]]:
+        """d^l q / dt^l of several orders l at the same times, {l: (..., n)}; as one call for each.
+
+        needed : orders and columns that are read, None: all; those of other groups of curves stay zero
+        """
         time = self._checked(t)
         arc = self.arc_at(time)
         found = {order: np.zeros((*time.shape, self.n)) for order in orders}
+        read = [(order, slice(0, self.n)) for order in found] if needed is None else needed
+        asked = [
+            {order for order, those in read if those.start < own.stop and own.start < those.stop}
+            for own in self._columns
+        ]
         for index, duration in enumerate(self.durations):
             here = arc == index
             s = np.clip((time[here] - self.starts[index]) / duration, 0.0, 1.0)
-            for columns, spline in self._splines[index] if s.size else ():
-                for order in found:
+            if not s.size:
+                continue
+            for (columns, spline), of_group in zip(self._splines[index], asked, strict=True):
+                for order in of_group:
                     if order <= spline.k:
                         found[order][here, columns] = spline(s, nu=order) / duration**order
         return found

@@ -7,7 +7,7 @@ from hand_written import PointMasses
 import trajopt
 from trajopt import Arc, SplineBasis, Trajectory
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.splines.curve import Curve
+from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.node_sets import node_set
 
 
@@ -119,3 +119,18 @@ def test_arcs_of_a_uniform_trajectory_meet_as_smoothly_as_is_asked():
     assert "continuity=2 where arcs meet" in jumping.verify().reason
     with pytest.raises(ShapeError, match=r"continuity .* = 3: expected a whole number, 2 at most"):
         trajopt.Trajectory.uniform(4, arcs=2, continuity=3)
+
+
+def test_orders_of_some_curves_are_those_of_all_and_others_stay_zero():
+    rng, quintic, cubic = np.random.default_rng(3), SplineBasis.uniform(3, 5), SplineBasis.uniform(3, 3)
+    points = [
+        tuple(rng.standard_normal((b.count, n)) for _ in range(2)) for b, n in ((quintic, 2), (cubic, 3))
+    ]
+    apart = (CurveGroup((cubic, cubic), points[1]),)
+    curve = Curve((quintic, quintic), points[0], np.array([0.7, 1.1]), apart)
+    t = np.linspace(0.0, 1.8, 31)
+    whole = curve.derivatives(t, (0, 1, 2))
+    some = curve.derivatives(t, (0, 1, 2), [(2, slice(1, 2)), (0, slice(4, 5)), (1, slice(1, 3))])
+    for order, columns in ((0, slice(2, 5)), (1, slice(0, 5)), (2, slice(0, 2))):
+        assert np.array_equal(some[order][:, columns], whole[order][:, columns])
+    assert not some[0][:, :2].any() and not some[2][:, 2:].any() and whole[0][:, :2].all()
