@@ -37,12 +37,14 @@ from trajopt.checks.peaks_between_nodes import (
     intervals_of,
     limits_over,
     node_samples,
+    sampled_constraints,
     search,
     single_times,
 )
 from trajopt.checks.residual_forces import equation_scales, periodicity_scales
 from trajopt.graph.data import DataBlock
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import AnyArithmeticBlock, Values
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint
@@ -70,21 +72,22 @@ DIFFERENCES = "differences of neighbouring nodes only, nothing between two of th
 
 
 class ConstraintChecks:
-    """The checks of all constraints of one motion.
+    """The checks of all constraints of one motion, or of some of them.
 
-    stated : the constraints, those implied by curves and parameters last
+    stated : these constraints; of all, those implied by curves and parameters are the last
     nodes : of the motion
     values : every constraint's term at all nodes: quantity -> (K, width)
     scales : (width,), of equations, and of limits that zero says nothing of
     """
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution, some: Sequence[Constraint] | None = None) -> None:
         self.solution, self.problem, self.curve = solution, solution.problem, solution.curve
-        self.stated, self.leaves = _stated(self.problem), self.problem.spline_leaves
+        self.stated = _stated(self.problem) if some is None else list(some)
+        self.leaves = self.problem.spline_leaves
         self.nodes, terms_stated = node_samples(solution), [c.term for c in self.stated]
         self.values: Values = solution.values(terms_stated, self.nodes.times) if self.stated else {}
         self.scales = equation_scales(solution, [c for c in self.stated if c.needs_scale], self.nodes)
-        parameters = self.problem.parameters.values()
+        parameters = self.problem.parameters.values() if some is None else ()
         for bounds, given in zip(self.stated[len(self.stated) - len(parameters) :], parameters, strict=True):
             if bounds in self.scales:
                 own = np.where(
@@ -98,11 +101,22 @@ class ConstraintChecks:
         """The trajectory whose nodes these are."""
         return confirmed_mesh_of(self.solution)
 
-    def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[Line]:
-        """Results in the order of the constraints; those that are sampled are evaluated together."""
+    def results(
+        self, density: Density, only: Iterable[Constraint] | None = None, accuracy: float = 0.0
+    ) -> list[Line]:
+        """Results in the order of the constraints; those that are sampled are evaluated together.
+
+        accuracy : relative; peaks that by the samples around them cannot exceed it are not narrowed
+        """
         chosen, over = self.stated if only is None else list(only), intervals_of(self.solution, self.stated)
         without_bound = [c for c in chosen if c in over and not self._is_polynomial(c)]
-        sampled = {peaks.constraint: peaks for peaks in search(self.solution, without_bound, density)}
+        samples, least = sampled_constraints(self.solution, without_bound, density), None
+        if accuracy:
+            reached = {c: finite_size(values) for c, (_, values) in samples.items()}
+            scales = {c: c.side_scales(reach, self.scales.get(c)) for c, reach in reached.items()}
+            least = {c: accuracy * scale.ravel() for c, scale in scales.items()}
+        found_peaks = search(self.solution, without_bound, density, samples=samples, least=least)
+        sampled = {peaks.constraint: peaks for peaks in found_peaks}
         found: list[Line] = []
         for constraint in chosen:
             if constraint in sampled:
@@ -239,6 +253,11 @@ class ConstraintChecks:
         inside = ~np.isin(times, self.curve.starts)
         return times, jumping(of_a, AT_TIMES)[:, :n], jumping(of_v, AT_TIMES)[:, :n] & inside[:, None]
 
+    @cached_property
+    def _graph(self) -> Graph:
+        """The graph of the terms of all these constraints."""
+        return graph_of(self.problem, [constraint.term for constraint in self.stated])
+
     def _dependence(self, constraint: Constraint) -> tuple[Array, Array]:
         """On which joints' jerk, and on which accelerations, components depend, (width, n) each."""
         quantity, n = constraint.term.quantity, self.problem.dynamics.n
@@ -246,7 +265,7 @@ class ConstraintChecks:
         if quantity in self.leaves:
             one = np.eye(constraint.lower.size, n, dtype=bool)
             return (one if quantity == "jerk" else none), (one if quantity == "a" else none)
-        pattern: Any = graph_of(self.problem, [constraint.term]).leaf_pattern(quantity)
+        pattern: Any = self._graph.leaf_pattern(quantity)
         return np.asarray(pattern.get("jerk", none)), np.asarray(pattern.get("a", none))
 
 

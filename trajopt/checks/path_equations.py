@@ -120,13 +120,14 @@ def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[
         values = graph.values(z)
         partials = graph.partials(values)
         chain = ChainRule(graph, [term.quantity for term in several], [], list(graph.leaves))
-        D = np.abs(chain.jacobian(partials, times.size, np.dtype(float)))
+        D = np.abs(chain.jacobian(partials, times.size, np.dtype(float))[:, : chain.used_count])
         sizes = {
             leaf: _size(leaf, z[leaf], bounds.get(leaf, 0.0), least.get(leaf, 0.0)) for leaf in graph.leaves
         }
         parts = _parts(D, sizes)
         if not problem.quantities.knows("tau"):
-            _shorten_steep_parts(parts, D, graph, z, sizes, chain.rows)
+            rows_of_terms = {quantity: chain.rows[quantity] for quantity in chain.used}
+            _shorten_steep_parts(parts, D, graph, z, sizes, rows_of_terms)
         sums = parts.sum(axis=2)
         if guessed := {leaf: size for leaf, size in _guessed_sizes(problem).items() if leaf in sizes}:
             most = {leaf: np.maximum(size, guessed.get(leaf, 0.0)) for leaf, size in sizes.items()}
@@ -134,7 +135,7 @@ def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[
             at_zero = sums.max(axis=0, initial=0.0) <= FEASIBILITY * usual.max(axis=0, initial=0.0)
             sums = np.where(at_zero, LEAST_SIZE * usual, sums)
         moving = np.concatenate([np.full(z[leaf].shape[1], leaf != "t") for leaf in graph.leaves])
-        of_time = ~np.any(D[:, :, moving] != 0.0, axis=(0, 2))
+        of_time = ~np.any(np.any(D != 0.0, axis=0)[:, moving], axis=1)
     found = {}
     for term in several:
         rows = chain.rows[term.quantity]

@@ -9,7 +9,7 @@ themselves, in the unit of the component: what is found does not depend on what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -224,9 +224,10 @@ class Peaks:
     """The local maxima over time of every side's violation, each bracketed by the neighbouring samples.
 
     Between samples a peak is taken to exceed its own sample by less than that differs from its neighbours.
-    Left out are peaks that can reach neither the highest sample of their side nor `above`, and those of a
-    side that is not violated and further from its bound than the other one. Of one side the `most` that may
-    reach highest are kept; where it is None all of them, but those on a flat stretch that holds.
+    Left out are peaks that can reach neither the highest sample of their side nor `above`, those that cannot
+    reach `least`, a number or one for each side, and those of a side that is not violated and further from
+    its bound than the other one. Of one side the `most` that may reach highest are kept; where it is None all
+    of them, but those on a flat stretch that holds.
 
     side : of every peak, its column in (2 width,), all lower sides first
     times, values : of every peak, (peaks,);  spacing : seconds, of the samples around it
@@ -242,6 +243,7 @@ class Peaks:
         values: Array,
         above: float = np.inf,
         most: int | None = MOST_PEAKS,
+        least: Array | float = -np.inf,
     ) -> None:
         self.constraint = constraint
         self.reach = finite_size(values)
@@ -256,9 +258,11 @@ class Peaks:
         highest = np.argmax(violation, axis=0)  # NaN is the largest
         self._worst = np.take_along_axis(violation, highest[None], axis=0)[0], times[highest]
         if most != 0:
-            self._bracket(times, violation, above, most)
+            self._bracket(times, violation, above, most, least)
 
-    def _bracket(self, times: Array, violation: Array, above: float, most: int | None) -> None:
+    def _bracket(
+        self, times: Array, violation: Array, above: float, most: int | None, least: Array | float
+    ) -> None:
         """Choose the peaks among the samples."""
         highest = self._worst[0]
         columns = np.flatnonzero(np.isfinite(highest))
@@ -270,6 +274,7 @@ class Peaks:
         before, after = np.maximum(place - 1, 0), np.minimum(place + 1, times.size - 1)
         reach = 2.0 * own[place, column] - np.minimum(own[before, column], own[after, column])
         kept = (reach >= highest[columns][column]) | (reach > above)
+        kept &= reach > np.broadcast_to(least, highest.shape)[columns][column]
         if most is None:  # of a distance beyond its reach every sample is as high as the next
             kept &= (reach > own[place, column]) | (reach > 0.0)
         kept = np.flatnonzero(kept & ((reach > 0.0) | (reach >= other[column])))
@@ -303,28 +308,43 @@ class Peaks:
                 values[self.side[peak]], times[self.side[peak]] = own_values[peak], own_times[peak]
 
 
+Samples = dict[Constraint, tuple[Array, Array]]  # times (K,) and values (K, width) of every constraint
+
+
+def sampled_constraints(solution: Solution, constraints: Sequence[Constraint], density: Density) -> Samples:
+    """Every constraint at the times of its interval, with one evaluation of the motion for all."""
+    if not constraints:
+        return {}
+    intervals = [interval_of(constraint.over, solution.curve) for constraint in constraints]
+    times = {each: sample_times(solution, density, each) for each in set(intervals)}
+    every = np.unique(np.concatenate(list(times.values())))
+    values = solution.values(list({c.term.quantity: c.term for c in constraints}.values()), every)
+    places = {interval: np.searchsorted(every, own) for interval, own in times.items()}
+    return {
+        constraint: (times[interval], values[constraint.term.quantity][places[interval]])
+        for constraint, interval in zip(constraints, intervals, strict=True)
+    }
+
+
 def search(
     solution: Solution,
     constraints: Sequence[Constraint],
     density: Density,
     above: float = np.inf,
     most: int | None = MOST_PEAKS,
+    samples: Samples | None = None,
+    least: Mapping[Constraint, Array] | None = None,
 ) -> list[Peaks]:
     """The narrowed peaks of every constraint, over its interval of time; `above` and `most` as in `Peaks`.
 
-    All are sampled with one evaluation of the motion, and the brackets of one term are narrowed with one more
-    in each round.
+    The brackets of one term are narrowed with one evaluation of the motion in each round.
+
+    samples : of these constraints, where they are known
+    least : for each side (2 width,) of some constraints, as in `Peaks`
     """
-    if not constraints:
-        return []
-    intervals = [interval_of(constraint.over, solution.curve) for constraint in constraints]
-    times = {each: sample_times(solution, density, each) for each in set(intervals)}
-    every = np.unique(np.concatenate(list(times.values())))
-    values = solution.values(list({c.term.quantity: c.term for c in constraints}.values()), every)
-    found = []
-    for constraint, interval in zip(constraints, intervals, strict=True):
-        own = values[constraint.term.quantity][np.searchsorted(every, times[interval])]
-        found.append(Peaks(constraint, solution.curve, times[interval], own, above, most))
+    known = sampled_constraints(solution, constraints, density) if samples is None else samples
+    given = dict.fromkeys(constraints, -np.inf) | dict(least or {})
+    found = [Peaks(each, solution.curve, *known[each], above, most, given[each]) for each in constraints]
     by_term: dict[str, list[Peaks]] = {}
     for peaks in found:
         if peaks.side.size:

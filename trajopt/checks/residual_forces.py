@@ -290,7 +290,8 @@ def equation_scales(
         scales[constraint][component] += part
     of_forces: dict[tuple[Constraint, int], float] = {}
     if forces is None:
-        forces = residual_forces(solution, here) if torque_equations(solution.problem) else ()
+        of_torques = scales.keys() & set(torque_equations(solution.problem))
+        forces = residual_forces(solution, here) if of_torques else ()
     for together in forces:
         for owner, inertia in zip(together.owners, together.inertia, strict=True):
             scale = together.largest * float(inertia)

@@ -93,9 +93,9 @@ def missed_equations(solution: Solution, accuracy: float) -> Array:
 
     accuracy : relative; the errors of components that are within it stay zero
     """
-    knots, checks = solution.knot_times, ConstraintChecks(solution)
+    knots, equations = solution.knot_times, path_equations(solution.problem)
     found = np.zeros(knots.size - 1)
-    lines = checks.results(CHECK_DENSITY, only=path_equations(solution.problem))
+    lines = ConstraintChecks(solution, equations).results(CHECK_DENSITY, accuracy=accuracy)
     for line in lines:
         rates = line.place is not None and line.place.constraint.of_rates
         if not rates and line.equation and line.dense_relative > accuracy:

@@ -25,6 +25,7 @@ from trajopt.checks.peaks_between_nodes import (
     Peaks,
     intervals_of,
     node_samples,
+    sampled_constraints,
     search,
 )
 from trajopt.checks.residual_forces import equation_scales
@@ -283,13 +284,14 @@ def limit_peaks(
     stated = list(intervals_of(solution, asked))
     scaled = [limit for limit in stated if limit.needs_scale]
     scales = equation_scales(solution, scaled, node_samples(solution)) if scaled else {}
+    samples = sampled_constraints(solution, stated, density)
     exceeded = [
         peaks.constraint
-        for peaks in search(solution, stated, density, most=0)
+        for peaks in search(solution, stated, density, most=0, samples=samples)
         if np.any(_relative(peaks, peaks.highest, np.arange(peaks.highest.size), scales) > least)
     ]
     found, labels = [(np.empty(0),) * 4], []
-    for peaks in search(solution, exceeded, density, above=0.0, most=None):
+    for peaks in search(solution, exceeded, density, above=0.0, most=None, samples=samples):
         relative = _relative(peaks, peaks.values, peaks.side, scales)
         own = relative > 0.0
         found.append((peaks.times[own], peaks.values[own], relative[own], peaks.spacing[own]))

@@ -10,7 +10,7 @@ from hand_written import PointMasses
 import trajopt
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, Density, Peaks, sample_times
-from trajopt.checks.violations import certificate_lines, largest_violations, violations
+from trajopt.checks.violations import certificate_lines, largest_violations, missed_equations, violations
 from trajopt.refinement.limit_nodes import limit_peaks
 
 
@@ -63,6 +63,22 @@ def test_what_is_found_does_not_depend_on_the_unit(motion, size):
     report, line = found(asked(motion, lambda t: size * bump(0.4, 1e-2)(t), upper=0.5 * size))
     assert report.dense_relative == pytest.approx(1.0, rel=1e-4) and report.scale == pytest.approx(0.5 * size)
     assert line.value == pytest.approx(0.5 * size, rel=1e-4) and not line.holds
+
+
+@pytest.mark.parametrize("height", [1e-3, 0.0099, 0.0101, 0.5])
+@pytest.mark.parametrize("width", [1e-1, 1e-3])
+def test_equations_that_are_missed_by_more_than_asked_are_narrowed_as_in_a_report(motion, height, width):
+    """Peaks below the accuracy are left as the samples have them: no peak above it is, on either side."""
+    solution = asked(motion, lambda t: 1.0 + height * bump(0.31234567, width)(t), 1.0, 1.0)
+    report, _ = found(solution)
+    missed = missed_equations(solution, 1e-2)
+    assert report.dense_violation == pytest.approx(height, rel=1e-4)
+    if report.dense_relative > 1e-2:
+        place = np.searchsorted(solution.knot_times, 0.31234567) - 1
+        assert missed[place] == pytest.approx(report.dense_relative, rel=1e-12)
+        assert np.count_nonzero(missed) == 1
+    else:
+        assert not missed.any()
 
 
 def test_both_sides_are_searched_by_themselves(motion):
