@@ -19,8 +19,8 @@ MUSCLE = """<Thelen2003Muscle name="{name}"><max_isometric_force>1000</max_isome
 <optimal_fiber_length>0.1</optimal_fiber_length><tendon_slack_length>0.1</tendon_slack_length>
 <GeometryPath name="path"><PathPointSet><objects><PathPoint name="a">
 <socket_parent_frame>{below}</socket_parent_frame><location>{x} {y} 0</location></PathPoint>
-<PathPoint name="b"><socket_parent_frame>{above}</socket_parent_frame><location>{x} 0.1 0</location></PathPoint>
-</objects></PathPointSet></GeometryPath></Thelen2003Muscle>"""
+<PathPoint name="b"><socket_parent_frame>{above}</socket_parent_frame>
+<location>{x} 0.1 0</location></PathPoint></objects></PathPointSet></GeometryPath></Thelen2003Muscle>"""
 
 
 def leg():
