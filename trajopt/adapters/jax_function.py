@@ -53,7 +53,7 @@ class JaxFunction(MappedFunction):
         one, other = (checked(point)[0].get() for point in points)
         if one and one == other:
             raise OptionError(
-                f"{self.label}: {one.splitlines()[0]}\nJAX would take the nearest component: correct the index"
+                f"{self.label}: {one.splitlines()[0]}\nJAX would take the nearest component: correct it"
             )
 
     def _call(self, which: int, *arrays: Array) -> Array:

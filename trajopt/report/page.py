@@ -112,6 +112,7 @@ def short(value: object) -> str:
 Answer: TypeAlias = Solution | PhasesSolution
 
 NO_FIGURES: Mapping[str, bytes] = MappingProxyType({})
+BAD = ' class="bad"'
 WORTH_A_LINE = 0.01  # of all seconds
 
 STYLE = """
@@ -197,7 +198,7 @@ def html(
     run = "" if solution.run is None else solution.run.id
     parts = [
         f"<h1>{escape(solution.name)}</h1>",
-        f"<p{'' if solution.converged else ' class=bad'}>{title}</p>",
+        f"<p{'' if solution.converged else BAD}>{title}</p>",
         f"<p>{solution.n_variables} unknowns, {solution.n_constraints} rows</p>",
         f"<p>{escape(solution.detail)}</p>",
         section("Cost", table(("term", "value", "share"), _cost_rows(solution))),

@@ -26,9 +26,8 @@ def text_section(title: str, content: object) -> str:
 def preformatted(text: str) -> str:
     """Paragraphs of a text in lines: sentences are wrapped, columns of a table scroll."""
     paragraphs = (part for part in text.split("\n\n") if part.strip())
-    return "".join(
-        f"<pre{'' if COLUMNS.search(part) else ' class=prose'}>{escape(part)}</pre>" for part in paragraphs
-    )
+    kinds = ((part, "" if COLUMNS.search(part) else ' class="prose"') for part in paragraphs)
+    return "".join(f"<pre{kind}>{escape(part)}</pre>" for part, kind in kinds)
 
 
 def rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:

@@ -39,7 +39,7 @@ def test_a_report_fits_a_telephone(solution):
     widths = re.findall(r"(?<![-\w(])(?:min-)?width:\s*(\d+)px", page)
     assert all(int(width) < 390 for width in widths)
     assert all("viewBox" in svg and 'width="100%"' in svg for svg in re.findall(r"<svg[^>]*>", page))
-    verdict = re.search(r"<pre class=prose>(PASS.*?)</pre>", page, re.DOTALL)
+    verdict = re.search(r'<pre class="prose">(PASS.*?)</pre>', page, re.DOTALL)
     assert verdict and "proved for all times" in verdict[1]  # sentences are wrapped
     (columns,) = re.findall(r"<pre>(constraint .*?)</pre>", page, re.DOTALL)
     assert "torque limits" in columns
