@@ -88,7 +88,7 @@ class Layer:
         if of_curves:
             columns = [
                 self._curve_tangents(solution.curve, layout.curve(column))
-                for column in _columns(derivative.dx)
+                for column in map(np.ascontiguousarray, derivative.dx.T)
             ]
             tangents |= {name: np.stack([each[name] for each in columns], axis=-1) for name in of_curves}
         ends = np.cumsum([each.numbers(self.compiled.problem).size for each in chosen])
@@ -239,7 +239,8 @@ class Layer:
         times, arcs = _seconds(curve, self.at), len(curve.durations)
         moved = replace(change, durations=curve.durations).derivatives(times, orders)
         before = curve.derivatives(times, orders)
-        rate = (change.durations / curve.durations)[_arc_of(self.at, arcs)][:, None]
+        arc = np.minimum((self.at * arcs).astype(int), arcs - 1)
+        rate = (change.durations / curve.durations)[arc][:, None]
         return {
             name: (moved[leaf.order] - leaf.order * rate * before[leaf.order])[:, leaf.curves]
             for name, leaf in self._leaves.items()
@@ -308,13 +309,5 @@ def _has_numbers(each: Input, problem: Problem) -> bool:
     return True
 
 
-def _arc_of(at: Array, arcs: int) -> NDArray[np.int64]:
-    return np.minimum((at * arcs).astype(int), arcs - 1)
-
-
 def _seconds(curve: Curve, at: Array) -> Array:
     return np.minimum(curve.time_at(at * len(curve.durations)), curve.duration)
-
-
-def _columns(matrix: Array) -> list[Array]:
-    return [np.ascontiguousarray(column) for column in matrix.T]

@@ -20,7 +20,6 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, SolutionFileError, warn_user
 from trajopt.base.files import ArrayFile
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
@@ -306,11 +305,6 @@ def _scaling(file: ArrayFile) -> Scaling | None:
     return Scaling(rows, float(objective[0]))
 
 
-def _near(times: Array, places: Array, slack: float) -> NDArray[np.bool_]:
-    """Mask of the times that lie within `slack` of one of the places, which rise."""
-    return np.searchsorted(places, times + slack, "right") > np.searchsorted(places, times - slack, "left")
-
-
 def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str]:
     """Samples for readers that know no splines, where they are not those of the control points."""
     if not all(name in file for name in ("t", *SAMPLES)):
@@ -322,7 +316,8 @@ def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str
         yield f"its samples are {span}, its duration is {curve.duration:.9g} s"
         return
     inside = np.clip(times, 0.0, curve.duration)
-    at_knot = _near(times, curve.knot_times[1:-1], slack)
+    knots = curve.knot_times[1:-1]
+    at_knot = np.searchsorted(knots, times + slack, "right") > np.searchsorted(knots, times - slack, "left")
     motion = Curve(curve.bases, tuple(points[:, :joints] for points in curve.control_points), curve.durations)
     for name, order in SAMPLES.items():
         claimed = file.numbers(name, (times.size, joints))

@@ -198,7 +198,10 @@ def printable(text: str, kept: Collection[str] = LAYOUT) -> str:
     """A text of ours with names of others in it: new lines and tabs stay, other controls read as \\x1b."""
     if text.isprintable():
         return text
-    return "".join(sign if sign in kept or not _obeyed(sign) else _spelled(sign) for sign in text)
+    return "".join(
+        sign.encode("unicode_escape").decode() if sign not in kept and _obeyed(sign) else sign
+        for sign in text
+    )
 
 
 def printable_name(text: str) -> str:
@@ -209,7 +212,3 @@ def printable_name(text: str) -> str:
 def _obeyed(sign: str) -> bool:
     """True if a terminal acts on a character instead of showing it."""
     return unicodedata.category(sign) in SPELLED or sign in DIRECTIONS
-
-
-def _spelled(sign: str) -> str:
-    return sign.encode("unicode_escape").decode()

@@ -88,7 +88,8 @@ def arc_problem(
     for index, limit in enumerate(limits):
         _add_limit(arcs, structure, index, limit, motion, settings)
     _minimize_free_effort(arcs, motion, settings.effort_weight, free)
-    _bound_duration(arcs, problem)
+    shortest_sum, longest_sum = (sum(bounds) for bounds in problem.trajectory.duration_bounds)
+    arcs.subject_to(terms.duration, shortest_sum, longest_sum, over="end", name="bounds of the duration")
     _equal_parts(arcs, structure)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
@@ -162,13 +163,6 @@ def _minimize_free_effort(arcs: Problem, motion: Solution, part: float, free: tu
             for number in np.flatnonzero(free):
                 window = (number / len(free), (number + 1) / len(free))
                 arcs.minimize(Squared(limit.term), weight=weight, over=window, name=FREE_JOINT_EFFORT)
-
-
-def _bound_duration(arcs: Problem, problem: Problem) -> None:
-    """Bounds of the whole duration as a constraint on the sum of the arcs' durations."""
-    shortest = sum(arc.duration_bounds[0] for arc in problem.trajectory.arcs)
-    longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
-    arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
 
 
 def _equal_parts(arcs: Problem, structure: Structure) -> None:

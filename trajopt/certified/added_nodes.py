@@ -149,7 +149,8 @@ class NodeRefinement:
             if last.converged and _violated(tried[-1]) < _violated(least):
                 best, least = last, tried[-1]
         best = replace(best, recipe=solution.recipe, journal=solution.journal)
-        noted: Any = {"rounds": len(tried) - 1, "reason": _joined(reason, ended)}
+        reasons = "; ".join(dict.fromkeys(filter(None, (reason, ended))))
+        noted: Any = {"rounds": len(tried) - 1, "reason": reasons}
         if least.phases:
             return replace(best, certification=Certification(self.tol, self.equation_tol, **noted))
         return self._scaled(best, least.noting(**noted))
@@ -158,7 +159,9 @@ class NodeRefinement:
         """True if no further nodes are wanted: time is scaled by so little, or nodes hardly help."""
         if not answer.converged or slack == 0.0 or not may_be_scaled(answer, slack):
             return not answer.converged
-        before, now = ([np.inf, *map(_growth, tried)])[-2:]
+        # Relative growth of the duration by which time scaling would remove the largest violation
+        growth = [max((each.share for each in one.violations), default=0.0) for one in tried]
+        before, now = [np.inf, *growth][-2:]
         most = self.settings.most_scaled
         if not (now <= slack or self.settings.scaled_share * before < now <= most):
             return False
@@ -259,11 +262,6 @@ def times_of_violations(
     return peaks.times[peaks.values > threshold].tolist() + failing
 
 
-def _growth(certificate: Certificate) -> float:
-    """Relative growth of the duration by which time scaling would remove the largest violation."""
-    return max((each.share for each in certificate.violations), default=0.0)
-
-
 def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
     """Values of all components of all limits as one array for each limit."""
     ends = np.cumsum([limit.lower.size for limit in limits])
@@ -280,7 +278,3 @@ def _violated(certificate: Certificate) -> float:
 def _missed(solution: Answer) -> float:
     """Residual of the path equations between nodes, relative to their scale."""
     return float(np.max([errors.max() for part in solution.parts for errors in equation_errors(part)]))
-
-
-def _joined(*reasons: str) -> str:
-    return "; ".join(dict.fromkeys(filter(None, reasons)))

@@ -108,7 +108,8 @@ def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[
         return {}
     graph = graph_of(solution.problem, several)
     problem, z = solution.problem, solution.leaves(times)
-    bounds, travel = _bounds_of_curves(problem) if problem.extras else {}, 0.0
+    bounds = {extra_leaf(name): finite_size([e.lower, e.upper]) for name, e in problem.extras.items()}
+    travel = 0.0
     if problem.quantities.knows("tau"):  # a robot, however far from its origin; states have other units
         # 1e-5 of the largest coordinate of the robot, or of one rad or m
         travel = 1e-5 * min(1.0, float(np.abs(z["q"]).max(initial=0.0)))
@@ -191,11 +192,6 @@ def _guessed_sizes(problem: Problem) -> dict[str, Array]:
     """The size of every parameter's guess up to one unit, one where that is zero, (width,), by its leaf."""
     guesses = {PARAMETER + name: np.abs(each.guess) for name, each in problem.parameters.items()}
     return {leaf: np.minimum(np.where(guess > 0.0, guess, 1.0), 1.0) for leaf, guess in guesses.items()}
-
-
-def _bounds_of_curves(problem: Problem) -> dict[str, Array]:
-    """The largest finite bound of every curve beside the joints', (width,), by its leaf."""
-    return {extra_leaf(name): finite_size([e.lower, e.upper]) for name, e in problem.extras.items()}
 
 
 def scale_of(sums: Array) -> Array:
@@ -332,7 +328,9 @@ def interval_errors(
     inside = lengths[:, None] * np.abs(np.einsum("ji,kic->kjc", _running_integrals(), r)).max(axis=1)
     interval = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, lengths.size - 1)
     s = (times - knots[interval]) / lengths[interval]
-    apart = np.abs(values - constraint.lower - _polynomials_at(points, r, s, interval))
+    # The polynomials through r (intervals, points, width) at s (K,) of their intervals, (K, width)
+    between: Array = np.einsum("ki,kic->kc", lagrange_polynomials(points, s), r[interval])
+    apart = np.abs(values - constraint.lower - between)
     at_knot = (
         np.abs(times[:, None] - knots[interval[:, None] + [0, 1]]) < 0.5 * BORDER_SIDE * solution.duration
     )
@@ -350,9 +348,3 @@ def _running_integrals() -> Array:
     points, weights = gauss(GAUSS_POINTS)
     ends = np.linspace(0.0, 1.0, 2 * GAUSS_POINTS + 1)[1:]
     return np.array([end * weights @ lagrange_polynomials(points, end * points) for end in ends])
-
-
-def _polynomials_at(points: Array, r: Array, s: Array, interval: Array) -> Array:
-    """The polynomials through r (intervals, points, width) at s (K,) of their intervals, (K, width)."""
-    found: Array = np.einsum("ki,kic->kc", lagrange_polynomials(points, s), r[interval])
-    return found

@@ -36,7 +36,7 @@ from trajopt.checks.peaks_between_nodes import (
     search,
 )
 from trajopt.checks.residual_forces import UNIT, residual_forces
-from trajopt.problem.costs_and_constraints import Constraint, Parameter
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.phases import Link, PhaseInstant, Phases, TermLink, place
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import bound_violation
@@ -186,19 +186,16 @@ def disagreements(motions: Sequence[Solution], linked: LinkedProblems) -> Iterat
 def beyond_bounds(motions: Sequence[Solution], linked: LinkedProblems) -> Iterator[Line]:
     """Violations of the bounds of shared parameters, in the phase where they are largest."""
     for name, having in linked.shared.items():
-        bounded = [k for k in having if _is_bounded(linked.problems[k].parameters[name])]
+        parameters = {k: linked.problems[k].parameters[name] for k in having}
+        bounded = [k for k, p in parameters.items() if np.isfinite([p.lower, p.upper]).any()]
         if not bounded:
             continue
-        given = [linked.problems[k].parameters[name] for k in bounded]
+        given = [parameters[k] for k in bounded]
         values = [motions[k].parameters[name] for k in bounded]
         each = [bound_violation(v, p.lower, p.upper) for v, p in zip(values, given, strict=True)]
         miss = np.maximum(np.max(each, axis=0), 0.0)
         scale = finite_size([*(p.lower for p in given), *(p.upper for p in given), *values])
         yield from _components(f"bounds of {name}", miss, scale, equation=np.zeros(miss.size))
-
-
-def _is_bounded(parameter: Parameter) -> bool:
-    return bool(np.isfinite(parameter.lower).any() or np.isfinite(parameter.upper).any())
 
 
 def _of_term(motions: Sequence[Solution], phases: Phases, link: TermLink) -> tuple[Array, Array]:
@@ -246,7 +243,10 @@ def certificate_lines(solution: Solution, tol: float, equation_tol: float) -> tu
         return (
             *_of_constraints(solution, tol, equation_tol),
             *(certified(end, AT_TIMES * end.least_scale) for end in end_checks(solution)),
-            *(certified(integral, _of_integral(integral)) for integral in integrals),
+            *(
+                certified(line, (AT_TIMES if line.evidence == "evaluated" else BETWEEN) * line.least_scale)
+                for line in integrals  # a cost that is the value at an end is evaluated
+            ),
         )
 
 
@@ -293,11 +293,6 @@ def _tolerance(line: Line, tol: float, equation_tol: float) -> float:
         return min(tol, BETWEEN * line.least_scale)
     nonlinear_at_time = line.evidence == "evaluated" and not line.size
     return (AT_TIMES if nonlinear_at_time else equation_tol) * line.least_scale
-
-
-def _of_integral(line: Line) -> float:
-    """The tolerance of an integral, or of a cost that is the value at an end."""
-    return (AT_TIMES if line.evidence == "evaluated" else BETWEEN) * line.least_scale
 
 
 def largest_violations(solution: Solution) -> tuple[Line, ...]:

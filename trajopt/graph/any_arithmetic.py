@@ -238,7 +238,8 @@ def continued_tables(expression: SX) -> SX:
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
 
     def call(table: Function, operands: list[SX]) -> list[SX]:
-        return called(_continued_table(table), operands)
+        is_table = table.class_name() == "BSplineInterpolant"
+        return called((_continuation(table.serialize()) or table) if is_table else table, operands)
 
     (found,) = evaluated(function, [[symbol] for symbol in symbols], casadi.SX, apply, call)
     return casadi.SX(function.sparsity_out(0), casadi.vertcat(*found))
@@ -263,11 +264,6 @@ def table_arguments(expression: SX, symbols: SX) -> list[tuple[str, Array, SX]]:
     function = casadi.Function("traced", [symbols], [expression])
     evaluated(function, [casadi.vertsplit(symbols)], casadi.SX, apply, call)
     return found
-
-
-def _continued_table(table: Function) -> Function:
-    """The function that takes the place of a table; any other function is returned as it is."""
-    return _continuation(table.serialize()) or table if table.class_name() == "BSplineInterpolant" else table
 
 
 @lru_cache

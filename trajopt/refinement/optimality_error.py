@@ -131,7 +131,8 @@ def gains_of_halving(solution: Solution) -> list[Array] | None:
     y, multipliers = fine.start, carried_multipliers(solution, coarse, fine)
     gradient = lagrangian_gradient(fine, y, multipliers)
     gradient[_blocked_by_bounds(fine, y, gradient)] = 0.0
-    hessian, limits = _hessian(fine, y, multipliers), _active_limits(fine, y, multipliers)
+    hessian = sparse_hessian(fine, fine.hessian(y, multipliers)) if fine.has_hessian else None
+    limits = _active_limits(fine, y, multipliers)
     found = []
     for arc, basis in enumerate(solution.curve.bases):
         largest = _largest_steps(solution, fine, arc)
@@ -151,12 +152,6 @@ def _blocked_by_bounds(nlp: NLP, y: Array, gradient: Array) -> Array:
         rows = (active.rows_at_lower | active.rows_at_upper)[: nlp.linear.count]
         blocked |= np.asarray(abs(nlp.linear.A[np.flatnonzero(rows)]).sum(axis=0)).ravel() > 0.0
     return blocked
-
-
-def _hessian(nlp: NLP, y: Array, multipliers: Array) -> sparse.csr_array | None:
-    if not nlp.has_hessian:
-        return None
-    return sparse_hessian(nlp, nlp.hessian(y, multipliers))
 
 
 def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:

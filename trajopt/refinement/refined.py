@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from trajopt.base.arguments import check_choice, check_count, check_positive, pluralize
-from trajopt.base.arrays import Array
 from trajopt.base.errors import warn_user
 from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.problem_parts import Refinement
@@ -142,7 +141,9 @@ class Refined:
     def _finer(self, answer: Answer, errors: ErrorEstimate) -> Any:
         """The problem or the phases with the spans halved that have large errors, or all."""
         meshes: list[Trajectory] = []
-        left = self._marks(errors)
+        left = errors.marks(self.tol, MARKED_SHARE)
+        if self.spans == "uniform":
+            left = [np.ones_like(mark) for mark in left]
         for problem in answer.asked.parts:
             arcs = len(problem.trajectory.arcs)
             meshes.append(split(problem.trajectory, left[:arcs]))
@@ -176,11 +177,6 @@ class Refined:
         if most >= self.most:
             return f"an arc has {most} spans, the most allowed are {self.most}"
         return f"{pluralize(rounds, 'round')}, the most allowed" * (rounds >= self.rounds)
-
-    def _marks(self, errors: ErrorEstimate) -> list[Array]:
-        """The spans to halve, one boolean per span and arc."""
-        marks = errors.marks(self.tol, MARKED_SHARE)
-        return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
 
 
 @dataclass(frozen=True)

@@ -44,14 +44,9 @@ class Chart:
     def html(self, interactive: bool) -> str:
         """An SVG, which scripts replace by a plot where there are any; without them it stays."""
         svg = line_chart(self.x, self.curves, self.x_label, self.y_label, self.logarithmic, self.limits)
-        if not (interactive and self._has_points):
+        if not (interactive and any(np.isfinite(self._drawn(each)).any() for each in self.curves.values())):
             return svg  # it holds a sentence where there are no points
         return f'<div class="plot" {data_attribute(self.plot())}>{svg}</div>'
-
-    @property
-    def _has_points(self) -> bool:
-        """True if any value can be drawn."""
-        return any(np.isfinite(self._drawn(values)).any() for values in self.curves.values())
 
     def _drawn(self, values: Array) -> Array:
         """The values, on a logarithmic axis those above zero."""

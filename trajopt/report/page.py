@@ -206,7 +206,8 @@ def html(
         own_figures(figures),
         text_section("Refinement", solution.journal.refinement),
         text_section("Certificate", solution.certificate),
-        text_section("Checks", _without_title(solution)),
+        # The report's title stands at the top of the page.
+        text_section("Checks", solution.verify().table.replace(f"{solution}\n", "", 1)),
         section("Convergence", _solves(solution) + _charts(_history_charts(solution), script)),
         section("Time", table(("part", "ms", "share"), _time_rows(solution))),
         rows_section("Parameters", ("parameter", "value", ""), parameter_rows(solution)),
@@ -242,12 +243,6 @@ def _solves(solution: Answer) -> str:
     if len(journal.levels) > 1:
         tables.append("\n".join([HEADER, *map(str, journal.levels)]))
     return "".join(map(preformatted, tables))
-
-
-def _without_title(solution: Answer) -> str:
-    """The report of the verification; its title stands at the top of the page."""
-    report = solution.verify()
-    return report.table.replace(f"{solution}\n", "", 1)
 
 
 def _cost_rows(solution: Answer) -> Iterable[tuple]:

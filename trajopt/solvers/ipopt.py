@@ -420,6 +420,7 @@ class BundledProblem:
 
     def __init__(self, n: int, m: int, problem_obj: Any, lb: Any, ub: Any, cl: Any, cu: Any) -> None:
         self._n, self._m, self._functions = n, m, problem_obj
+        watch = getattr(problem_obj, "intermediate", None)
         empty = (np.empty(0, int), np.empty(0, int))
         structure = getattr(problem_obj, "jacobianstructure", lambda: empty)
         of_jacobian = structure()
@@ -431,7 +432,7 @@ class BundledProblem:
             _Values(self._values("gradient", n)),
             _Jacobian(self._entries("jacobian", of_jacobian)),
             _Hessian(self._entries("hessian", of_hessian)),
-            _Intermediate(self._intermediate),
+            _Intermediate(lambda *values: watch is None or bool(watch(*values[:-1]))),
         ]
         low, high, row_low, row_high = (
             np.ascontiguousarray(bound, dtype=float).ctypes.data_as(_doubles) for bound in (lb, ub, cl, cu)
@@ -518,10 +519,6 @@ class BundledProblem:
             return count == 0 or _filled(values, count, function, _copy(x, n), *weights)
 
         return fill
-
-    def _intermediate(self, *values: Any) -> bool:
-        intermediate = getattr(self._functions, "intermediate", None)
-        return True if intermediate is None else bool(intermediate(*values[:-1]))
 
 
 Problem = BundledProblem  # the name under which cyipopt has its own

@@ -273,7 +273,10 @@ def term(
     own, and its components by `components`, else by the joints' names if there is one for each, or by
     numbers; `unit`, one for all components or one each, is printed beside its values.
     """
-    checked = _unit(unit)
+    if isinstance(unit, list | tuple):
+        checked: str | tuple[str, ...] = tuple(arguments.unit(each, "a term's component") for each in unit)
+    else:
+        checked = arguments.unit(unit, "a term")
     if name is not None:
         arguments.name(name, "the name of a term")
 
@@ -282,13 +285,6 @@ def term(
         return ExpressionTerm(decorated, called, tuple(components), checked)
 
     return made if function is None else made(function)
-
-
-def _unit(given: object) -> str | tuple[str, ...]:
-    """A unit, or one for each component, checked."""
-    if isinstance(given, list | tuple):
-        return tuple(arguments.unit(each, "a term's component") for each in given)
-    return arguments.unit(given, "a term")
 
 
 def operands_of(term: object) -> tuple[Term, ...]:

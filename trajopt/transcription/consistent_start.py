@@ -47,7 +47,11 @@ def consistent_start(
     Newton's steps are the shortest ones, relative to the widths between bounds.
     """
     dynamics = problem.dynamics
-    equations = [each for each in problem.constraints if _is_algebraic(each)]
+    equations = [
+        each
+        for each in problem.constraints
+        if each.over == PATH and each.name != EQUATIONS and bool(np.all(each.lower == each.upper))
+    ]
     if not (isinstance(dynamics, System) and equations):
         return start
     free = _controls_without_guess(problem, dynamics, equations)
@@ -90,12 +94,6 @@ def _set_control_points(x: Array, values: Array, spline_map: SplineMap, leaf: st
         entries = (group.basis[0][nodes].ravel(), (row, column.ravel()))
         at_nodes = sparse.csc_array(entries, shape=(nodes.size, places.size))
         x[places] = splu(sparse.csc_array(at_nodes.T @ at_nodes)).solve(at_nodes.T @ wanted[nodes])
-
-
-def _is_algebraic(constraint: Constraint) -> bool:
-    """True of an equation over the path in all components that is none of the states'."""
-    over_path = constraint.over == PATH and constraint.name != EQUATIONS
-    return over_path and bool(np.all(constraint.lower == constraint.upper))
 
 
 def _controls_without_guess(

@@ -198,7 +198,10 @@ class Elastic:
         self.slack_count = int(self.shared.max(initial=-1)) + 1
         self._origin = np.array(nlp.start, dtype=float)
         self.variable_count, self.row_count = self.n + self.slack_count, self._of.size
-        self.lower = np.concatenate([self._least_unknowns(), np.zeros(self.slack_count)])
+        # Bounds of unknowns are rows here, but durations are not shortened below a thousandth of theirs.
+        least = np.full(self.n, -np.inf)
+        least[nlp.durations] = 1e-3 * np.maximum(nlp.lower[nlp.durations], 0.0)
+        self.lower = np.concatenate([least, np.zeros(self.slack_count)])
         self.upper = np.full(self.variable_count, np.inf)
         self.row_lower = np.where(self._side == 0, self.bounds[finite], -np.inf)
         self.row_upper = np.where(self._side == 1, self.bounds[finite], np.inf)
@@ -212,13 +215,6 @@ class Elastic:
         self.jacobian_rows = np.append(number[side, rows[self._takes]], self._has)
         self.jacobian_columns = np.append(columns[self._takes], self.n + self._slack[self._has])
         self.start = self.warm(self._origin).y
-
-    def _least_unknowns(self) -> Array:
-        """-inf, as the bounds of unknowns are rows here, but for durations: a part of their lower bound."""
-        least, durations = np.full(self.n, -np.inf), self.nlp.durations
-        # The elastic problem may shorten durations to a thousandth of their lower bounds
-        least[durations] = 1e-3 * np.maximum(self.nlp.lower[durations], 0.0)
-        return least
 
     # -- functions ----------------------------------------------------------------------------------------
 

@@ -267,9 +267,14 @@ def simulated_guesses(problem: Problem, nlp: NLP, count: int) -> list[Guess]:
     own = base.derivatives(s * base.duration, orders)
     line = np.concatenate([own[order][:, :n] for order in orders], axis=1)
     rng = np.random.default_rng(0)
-    durations = _durations(problem, float(base.duration), rng)
+    (shortest,), (longest,) = problem.trajectory.duration_bounds
+    low, high = np.clip([base.duration / WIDEST, WIDEST * base.duration], shortest, longest)
+    durations = np.exp(rng.uniform(np.log(low), np.log(high), SIMULATED_MOTIONS))
     states = _simulated(problem, nlp, line[0], durations, rng)
-    sizes = _sizes(line)
+    sizes = np.abs(line).max(
+        axis=0
+    )  # a state that is guessed zero throughout counts as the largest of the others
+    sizes = np.where(sizes > 0.0, sizes, sizes.max() or 1.0)
     with np.errstate(invalid="ignore"):
         # A motion that leads a state beyond 30 times its size in the guess is left out
         near = np.flatnonzero((np.abs(states) / sizes).max(axis=(0, 2)) <= 30.0)
@@ -279,24 +284,8 @@ def simulated_guesses(problem: Problem, nlp: NLP, count: int) -> list[Guess]:
     return [(_curve(s, (states[:, k] - s[:, None] * gaps[k])[:, :n]), durations[[k]]) for k in chosen]
 
 
-def _sizes(line: Array) -> Array:
-    """The size of every state by its values (times, states) in the guess, (states,).
-
-    A state that is guessed zero throughout has none: it counts as the largest of the others.
-    """
-    sizes = np.abs(line).max(axis=0)
-    return np.where(sizes > 0.0, sizes, sizes.max() or 1.0)
-
-
 def _curve(s: Array, states: Array) -> Callable[[Any], np.ndarray]:
     return lambda at: np.stack([np.interp(at, s, each) for each in states.T], axis=-1)
-
-
-def _durations(problem: Problem, guessed: float, rng: np.random.Generator) -> Array:
-    """The durations of all motions: within their bounds, and at most `WIDEST` times off the guessed one."""
-    (shortest,), (longest,) = problem.trajectory.duration_bounds
-    low, high = np.clip([guessed / WIDEST, WIDEST * guessed], shortest, longest)
-    return np.exp(rng.uniform(np.log(low), np.log(high), SIMULATED_MOTIONS))
 
 
 def _simulated(problem: Problem, nlp: NLP, first: Array, durations: Array, rng: np.random.Generator) -> Array:

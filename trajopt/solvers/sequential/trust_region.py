@@ -247,7 +247,9 @@ class _Model:
     def _judged(self, radius: float, rows: np.ndarray, promised: float | None) -> _Tried:
         run, at, program = self.run, self.at, self._program(radius, rows)
         step = program.solved(LITTLE * run.settings.tol)
-        promised = self._promised(program, step.d) if promised is None else promised
+        if promised is None:
+            fall = at.violation - run.violation(at.rows + program.A @ step.d)
+            promised = run.penalty * fall - program.objective(step.d)
         y = at.y.copy()
         y[run.free] = np.clip(y[run.free] + step.d, run.lower[run.free], run.upper[run.free])
         try:
@@ -258,7 +260,3 @@ class _Model:
             return _Tried(radius, step, None, promised, -np.inf)
         gained = run.merit(at) - run.merit(end)
         return _Tried(radius, step, end, promised, gained / promised if promised > 0.0 else -np.inf)
-
-    def _promised(self, program: ElasticProgram, d: np.ndarray) -> float:
-        fall = self.at.violation - self.run.violation(self.at.rows + program.A @ d)
-        return self.run.penalty * fall - program.objective(d)
