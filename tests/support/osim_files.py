@@ -1,6 +1,7 @@
 """Reads OpenSim's model files: kinematics in NumPy, dynamics by Pinocchio; runs OpenSim in a process."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -9,9 +10,20 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 HERE = Path(__file__).parent
 OPENSIM = importlib.util.find_spec("opensim") is not None
+MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))  # of published files, which are not kept here
+
+
+def published(name: str, beside_opensim: bool = False) -> Path:
+    """A published file in the folder that OSIM_MODELS names; a test without it, or OpenSim, is skipped."""
+    if not (MODELS / name).is_file():
+        pytest.skip(f"OSIM_MODELS names no folder with {name}")
+    if beside_opensim and not OPENSIM:
+        pytest.skip("OpenSim is not installed")
+    return MODELS / name
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ installed. Published models lie in the folder that the environment variable OSIM
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from osim_files import OPENSIM
+from osim_files import published
 from osim_text import (
     body,
     constant,
@@ -28,7 +27,6 @@ from osim_text import (
 import dynamics
 
 SUPPORT = Path(__file__).parents[2] / "support"
-MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
 NAMES = ("Rajagopal2016", "gait2392_thelen2003muscle", "gait10dof18musc", "hamner_subject02_scaled")
 
 
@@ -257,10 +255,8 @@ def test_names_that_do_not_fit_are_refused(names, message):
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def published(request, tmp_path_factory):
-    path = MODELS / f"{request.param}.osim"
-    if not (OPENSIM and path.is_file()):
-        pytest.skip("OSIM_MODELS names no folder with this model, or OpenSim is not installed")
+def published_model(request, tmp_path_factory):
+    path = published(f"{request.param}.osim", beside_opensim=True)
     out = tmp_path_factory.mktemp("opensim") / "states.json"
     run = [sys.executable, str(SUPPORT / "opensim_oracle.py"), str(path), str(out)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
@@ -269,25 +265,25 @@ def published(request, tmp_path_factory):
 
 
 @pytest.mark.long
-def test_published_models_have_the_poses_and_energies_of_opensim(published):
-    published.check_poses()
-    published.check_energies()
+def test_published_models_have_the_poses_and_energies_of_opensim(published_model):
+    published_model.check_poses()
+    published_model.check_energies()
 
 
 @pytest.mark.long
-def test_published_models_have_the_torques_of_opensim(published):
+def test_published_models_have_the_torques_of_opensim(published_model):
     """OpenSim 4.6 misses its own power where the third turn of a joint is a function, as in Rajagopal's knee.
 
     Its torques differ from ours by up to .1 N m there while the knee moves; ours meet the rate of its energy.
     """
     off, missed, opensim_missed = [], [], []
-    for case in published.cases:
-        expected, found = published.torques(case)
-        v = np.array([case["v"][name] for name in published.robot.joint_names])
+    for case in published_model.cases:
+        expected, found = published_model.torques(case)
+        v = np.array([case["v"][name] for name in published_model.robot.joint_names])
         off.append(np.abs(found - expected).max())
         missed.append(abs(found @ v - case["power"]))
         opensim_missed.append(abs(expected @ v - case["power"]))
-    if published.osim.coupled:
+    if published_model.osim.coupled:
         assert max(missed) < 1e-4 * max(opensim_missed)
         assert max(off) < 0.2
     else:

@@ -3,18 +3,16 @@
 The environment variable OSIM_MODELS names the folder of the models.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from osim_files import OPENSIM
+from osim_files import published
 
 import dynamics
 
-MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
 ORACLE = Path(__file__).parents[2] / "support" / "path_oracle.py"
 NAMES = ("Rajagopal2016", "gait10dof18musc")
 
@@ -23,9 +21,7 @@ NAMES = ("Rajagopal2016", "gait10dof18musc")
 @pytest.mark.filterwarnings("ignore::dynamics.InertiaWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_paths_and_joint_reactions_are_those_of_opensim(name, tmp_path):
-    path, out = MODELS / f"{name}.osim", tmp_path / "oracle.npz"
-    if not (OPENSIM and path.exists()):
-        pytest.skip("OSIM_MODELS names no folder with this model, or OpenSim is not installed")
+    path, out = published(f"{name}.osim", beside_opensim=True), tmp_path / "oracle.npz"
     subprocess.run([sys.executable, str(ORACLE), str(path), str(out)], check=True, timeout=500)
     osim, given = dynamics.load_osim(path, repair_inertia=True, muscles=True), np.load(out)
     assert osim.muscles is not None

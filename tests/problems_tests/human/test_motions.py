@@ -1,10 +1,8 @@
 """Measured motions: files of angles and markers, names and signs, markers fitted, walks tracked."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from osim_files import published
 from osim_text import body, joint, osim_text
 
 import dynamics
@@ -18,7 +16,6 @@ from problems.human.opensim.coordinates import coordinate_values
 from problems.human.opensim.storage import Storage, write_storage
 from trajopt.base.errors import OptionError, ProblemError
 
-MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
 T = np.linspace(2.0, 3.0, 11)
 ANGLES = {"knee_angle_r": 40.0 + 20.0 * np.sin(T), "pelvis_ty": 0.9 + 0.02 * np.cos(T)}
 
@@ -368,9 +365,7 @@ def test_a_walk_comes_nearer_to_the_measured_one_the_heavier_it_weighs(tmp_path)
 
 
 def test_files_of_others_are_read_as_they_are():
-    if not (MODELS / "rajagopal_walk.trc").is_file():
-        pytest.skip("OSIM_MODELS names no folder with these files")
-    run, walk = read_motion(MODELS / "hamner_run_ik.mot"), read_markers(MODELS / "rajagopal_walk.trc")
+    run, walk = read_motion(published("hamner_run_ik.mot")), read_markers(published("rajagopal_walk.trc"))
     assert 1.5 < np.ptp(run.columns["knee_angle_r"]) < 2.5
     assert len(walk.places) == 41 and not walk.gaps
     assert np.all(np.abs(walk.places["R.Heel"][:, 1]) < 0.5)

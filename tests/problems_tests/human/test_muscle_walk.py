@@ -1,11 +1,9 @@
 """A walk that muscles drive, on a model of OpenSim that is not part of this project."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from muscled_arm import MUSCLE, muscled_arm  # pyright: ignore  (tests/support is on the path)
+from osim_files import published  # pyright: ignore
 from osim_text import body, joint, osim_text  # pyright: ignore
 
 import dynamics
@@ -16,14 +14,10 @@ from problems.human.muscles.squat import with_feet
 from problems.human.muscles.walk import muscle_walk, solve_walk, walk_curves
 from trajopt.base.errors import OptionError, ProblemError
 
-FILE = Path(os.environ.get("OSIM_MODELS", "no folder")) / "gait10dof18musc.osim"
-
 
 @pytest.mark.long
 def test_muscles_walk_as_people_do_without_their_data():
-    if not FILE.is_file():
-        pytest.skip("OSIM_MODELS names no folder with this model")
-    model = dynamics.load_osim(FILE, muscles=True)
+    model = dynamics.load_osim(published("gait10dof18musc.osim"), muscles=True)
     solution = solve_walk(model)
     assert solution.converged and solution.verify().holds
     found = scores_of(*walk_curves(solution), TRIAL)

@@ -1,12 +1,11 @@
 """Walks of a model of the user's own: our skeleton comes back from its own export, and what is refused."""
 
-import os
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from osim_files import published
 
 import dynamics
 import trajopt
@@ -19,8 +18,6 @@ from problems.human.motions.tracking import angles_of_markers
 from problems.human.opensim.coordinates import coordinates
 from problems.human.opensim.osim_model import osim_model
 from trajopt.base.errors import OptionError, ProblemError
-
-MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +141,7 @@ def test_the_exported_skeleton_walks_as_ours_does(exported):
 
 
 def test_a_published_model_with_coupled_knees_has_soles_under_its_ankles():
-    if not (MODELS / "Rajagopal2016.osim").is_file():
-        pytest.skip("OSIM_MODELS names no folder with this model")
-    own = own_skeleton(MODELS / "Rajagopal2016.osim", Person(mass=75.3))
+    own = own_skeleton(published("Rajagopal2016.osim"), Person(mass=75.3))
     found = own.forward_kinematics(standing(own.joint_names), ["heel_r", "ball_r", "toe_l"]).position
     np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
     assert len(own.joint_names) == 33

@@ -1,25 +1,19 @@
 """Rising from a squat by muscles, on a model of OpenSim that is not part of this project."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
+from osim_files import published  # pyright: ignore
 
 import dynamics
 import trajopt
 from problems.human.muscles.squat import SQUAT, STANDING, solve_squat, with_feet
 from trajopt.base.errors import ProblemError
 
-FILE = Path(os.environ.get("OSIM_MODELS", "no folder")) / "gait10dof18musc.osim"
-
 
 @pytest.mark.long
 def test_both_legs_rise_alike_on_feet_that_stand_and_push():
-    if not FILE.is_file():
-        pytest.skip("OSIM_MODELS names no folder with this model")
-    model = dynamics.load_osim(FILE, muscles=True)
+    model = dynamics.load_osim(published("gait10dof18musc.osim"), muscles=True)
     solution = solve_squat(model, intervals=12)
     assert solution.converged
     t = np.linspace(0.0, 1.0, 21)
