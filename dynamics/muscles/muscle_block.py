@@ -10,12 +10,12 @@ those by its own coordinates, placed among all.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
 from dynamics.errors import MuscleError
 from dynamics.muscles.fibres import FibreForce, Fibres
+from dynamics.muscles.path_block import PathBlock, outer
 from dynamics.muscles.path_polynomials import PathSurrogate, SurrogateValues
 
 Array = np.ndarray
@@ -28,7 +28,7 @@ OF_MUSCLES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class MuscleBlock:
+class MuscleBlock(PathBlock):
     """Outputs "muscle_moment" (K, n), "muscle_force" (K, m) N, and "fibre_equilibrium" (K, m).
 
     inputs : "q", "v" (K, n), and (K, m) each "extra:activation" and, with compliant tendons,
@@ -41,9 +41,8 @@ class MuscleBlock:
     def __init__(self, paths: PathSurrogate, fibres: Fibres, tendon: str) -> None:
         if paths.names != fibres.names:
             raise MuscleError("the polynomials and the fibres are of other muscles, or in another order")
-        self.paths, self.fibres, self.tendon = paths, fibres, tendon
-        self.is_rigid, self.n, self.m = tendon == "rigid", len(paths.joint_names), fibres.count
-        self.own = paths.coordinates % (self.n + 1)  # (m, k), n where a muscle has fewer coordinates
+        super().__init__(paths)
+        self.fibres, self.tendon, self.is_rigid = fibres, tendon, tendon == "rigid"
         widths = dict.fromkeys(OF_MUSCLES[tendon], self.m)
         self.inputs: Mapping[str, int] = {"q": self.n, "v": self.n, **widths}
         balance = {} if self.is_rigid else {EQUILIBRIUM: self.m}
@@ -154,13 +153,6 @@ class MuscleBlock:
                 found |= {(name, other): eye for other in states[i:]}
         return found
 
-    @cached_property
-    def _spans(self) -> Array:
-        """(m, n) bool, the coordinates of every muscle."""
-        found = np.zeros((self.m, self.n + 1), dtype=bool)
-        np.put_along_axis(found, self.own, True, 1)
-        return found[:, : self.n]
-
     # --- parts ----------------------------------------------------------------------------------------
 
     def _at(self, u: Mapping[str, Array], order: int) -> tuple[SurrogateValues, Array, FibreForce]:
@@ -180,53 +172,6 @@ class MuscleBlock:
         turning = np.einsum("kmij,kmj->kmi", along.second, v)
         return f[0] * along.first + f[1] * turning, f[1] * along.first
 
-    def _third(self, q: Array, direction: Array) -> Array:
-        """(K, m, k, k) third derivatives of the paths times a direction (K, m, k) of own coordinates."""
-        third = self._slopes.values(q).second
-        K, m, k = direction.shape
-        return np.einsum("kmi,kmijl->kmjl", direction, third.reshape(K, m, k, k, k))
-
-    @cached_property
-    def _slopes(self) -> PathSurrogate:
-        """Polynomials dL/dq of every path by each of its k coordinates, path after path."""
-        paths, spans, exponents, weights = self.paths, [0], [], []
-        m, k = paths.coordinates.shape
-        for i in range(m):
-            terms = slice(paths.spans[i], paths.spans[i + 1])
-            for j in range(k):
-                e = paths.exponents[terms]
-                kept = e[:, j] > 0
-                exponents.append(e[kept] - (np.arange(k) == j))
-                weights.append((paths.weights[terms] * e[:, j])[kept] / paths.scales[i, j])
-                spans.append(spans[-1] + int(kept.sum()))
-        coordinates, centres, scales = (
-            np.repeat(x, k, axis=0) for x in (paths.coordinates, paths.centres, paths.scales)
-        )
-        names = tuple(f"{name} {j}" for name in paths.names for j in range(k))
-        unknown = np.full(m * k, np.nan)
-        return PathSurrogate(
-            names, paths.joint_names, coordinates, centres, scales, np.array(spans),
-            np.concatenate(exponents), np.concatenate(weights), unknown, unknown,
-        )  # fmt: skip
-
-    def _local(self, x: Array) -> Array:
-        """(K, m, k) of every muscle's own coordinates, of x (K, n); zero where it has fewer."""
-        return np.concatenate([x, np.zeros((len(x), 1))], axis=1)[:, self.own]
-
-    def _rows(self, own: Array) -> Array:
-        """(K, m, n) from (K, m, k), by the muscles' own coordinates."""
-        found = np.zeros((len(own), self.m, self.n + 1))
-        for i, place in enumerate(self.own):
-            found[:, i, place] = own[:, i]
-        return found[:, :, : self.n]
-
-    def _planes(self, own: Array) -> Array:
-        """(K, n, n), the sum over muscles of (K, m, k, k) by their own coordinates."""
-        found = np.zeros((len(own), self.n + 1, self.n + 1))
-        for i, place in enumerate(self.own):
-            found[:, place[:, None], place[None, :]] += own[:, i]
-        return found[:, : self.n, : self.n]
-
 
 def diagonal(values: Array) -> Array:
     """(K, m, m) matrices with these diagonals (K, m)."""
@@ -234,8 +179,3 @@ def diagonal(values: Array) -> Array:
     i = np.arange(values.shape[1])
     found[:, i, i] = values
     return found
-
-
-def outer(left: Array, right: Array) -> Array:
-    """(K, m, k, k) products of (K, m, k)."""
-    return left[:, :, :, None] * right[:, :, None, :]

@@ -1,0 +1,78 @@
+"""Paths by polynomials in a block: own coordinates of every path among those of the robot."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from dynamics.muscles.path_polynomials import PathSurrogate
+
+Array = np.ndarray
+
+
+class PathBlock:
+    """Polynomials of m paths, each of k of the n coordinates, `own` (m, k), which is n where it has fewer."""
+
+    def __init__(self, paths: PathSurrogate) -> None:
+        self.paths, self.n, self.m = paths, len(paths.joint_names), len(paths.names)
+        self.own = paths.coordinates % (self.n + 1)
+
+    @cached_property
+    def _spans(self) -> Array:
+        """(m, n) bool, the coordinates of every muscle."""
+        found = np.zeros((self.m, self.n + 1), dtype=bool)
+        np.put_along_axis(found, self.own, True, 1)
+        return found[:, : self.n]
+
+    def _third(self, q: Array, direction: Array) -> Array:
+        """(K, m, k, k) third derivatives of the paths times a direction (K, m, k) of own coordinates."""
+        third = self._slopes.values(q).second
+        K, m, k = direction.shape
+        return np.einsum("kmi,kmijl->kmjl", direction, third.reshape(K, m, k, k, k))
+
+    @cached_property
+    def _slopes(self) -> PathSurrogate:
+        """Polynomials dL/dq of every path by each of its k coordinates, path after path."""
+        paths, spans, exponents, weights = self.paths, [0], [], []
+        m, k = paths.coordinates.shape
+        for i in range(m):
+            terms = slice(paths.spans[i], paths.spans[i + 1])
+            for j in range(k):
+                e = paths.exponents[terms]
+                kept = e[:, j] > 0
+                exponents.append(e[kept] - (np.arange(k) == j))
+                weights.append((paths.weights[terms] * e[:, j])[kept] / paths.scales[i, j])
+                spans.append(spans[-1] + int(kept.sum()))
+        coordinates, centres, scales = (
+            np.repeat(x, k, axis=0) for x in (paths.coordinates, paths.centres, paths.scales)
+        )
+        names = tuple(f"{name} {j}" for name in paths.names for j in range(k))
+        unknown = np.full(m * k, np.nan)
+        return PathSurrogate(
+            names, paths.joint_names, coordinates, centres, scales, np.array(spans),
+            np.concatenate(exponents), np.concatenate(weights), unknown, unknown,
+        )  # fmt: skip
+
+    def _local(self, x: Array) -> Array:
+        """(K, m, k) of every muscle's own coordinates, of x (K, n); zero where it has fewer."""
+        return np.concatenate([x, np.zeros((len(x), 1))], axis=1)[:, self.own]
+
+    def _rows(self, own: Array) -> Array:
+        """(K, m, n) from (K, m, k), by the muscles' own coordinates."""
+        found = np.zeros((len(own), self.m, self.n + 1))
+        for i, place in enumerate(self.own):
+            found[:, i, place] = own[:, i]
+        return found[:, :, : self.n]
+
+    def _planes(self, own: Array) -> Array:
+        """(K, n, n), the sum over muscles of (K, m, k, k) by their own coordinates."""
+        found = np.zeros((len(own), self.n + 1, self.n + 1))
+        for i, place in enumerate(self.own):
+            found[:, place[:, None], place[None, :]] += own[:, i]
+        return found[:, : self.n, : self.n]
+
+
+def outer(left: Array, right: Array) -> Array:
+    """(K, m, k, k) products of (K, m, k)."""
+    return left[:, :, :, None] * right[:, :, None, :]
