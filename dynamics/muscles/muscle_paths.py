@@ -58,6 +58,11 @@ class MusclePaths:
     def _packed(self) -> PackedPaths:
         return PackedPaths(self.model, self.paths, self.stale_ends)
 
+    @property
+    def tree(self) -> KinematicTree:
+        """The tree of the robot, without its couplings."""
+        return self._packed.tree
+
     def lengths(self, q: ArrayLike) -> Array:
         """(..., m) m, lengths of the paths in poses q (..., n)."""
         q, shape = self._poses(q)

@@ -10,6 +10,7 @@ from typing import Any
 from dynamics.blocks.declared_quantities import DeclaredQuantity
 from dynamics.errors import MuscleError
 from dynamics.muscles.fibres import ARGUMENTS, Fibres
+from dynamics.muscles.ligament_block import LIGAMENTS, LigamentBlock
 from dynamics.muscles.muscle_block import EQUILIBRIUM, FORCE, MOMENT, OF_MUSCLES, MuscleBlock
 from dynamics.muscles.path_polynomials import PathSurrogate
 
@@ -21,8 +22,10 @@ class MuscledRobot:
     """A robot whose muscles pull along polynomials fitted to their paths.
 
     robot : a `RigidBodyModel` or `CoupledModel`;  tendon : "rigid" or "compliant"
+    ligaments : that pull, too, None for none
     Its further quantities are "muscle_moment" (n,), "muscle_force" (m,) N and, with compliant tendons,
-    "fibre_equilibrium" (m,), functions of q, v and the curves "activation", "tendon_force", "tendon_rate".
+    "fibre_equilibrium" (m,), functions of q, v and the curves "activation", "tendon_force", "tendon_rate";
+    with ligaments "ligament_moment" (n,), a function of q.
     All else are members of the robot. Raises MuscleError for polynomials of another robot or other muscles.
     """
 
@@ -30,6 +33,7 @@ class MuscledRobot:
     paths: PathSurrogate
     fibres: Fibres
     tendon: str = "rigid"
+    ligaments: LigamentBlock | None = None
 
     def __post_init__(self) -> None:
         if self.tendon not in ARGUMENTS:
@@ -66,7 +70,7 @@ class MuscledRobot:
 
     @property
     def quantities(self) -> Mapping[str, DeclaredQuantity]:
-        """The quantities of the robot and of the muscles."""
+        """The quantities of the robot, of the muscles and of the ligaments."""
         names, inputs = self.fibres.names, ("q", "v", *OF_MUSCLES[self.tendon])
         own = {
             MOMENT: DeclaredQuantity(inputs, None, "N m or N", "moments of all muscles", block=MUSCLES),
@@ -78,11 +82,17 @@ class MuscledRobot:
             own[EQUILIBRIUM] = DeclaredQuantity(
                 inputs, len(names), "1", "force of fibres less that of their tendons", names, block=MUSCLES
             )
+        if self.ligaments is not None:
+            own[LIGAMENTS] = DeclaredQuantity(
+                ("q",), None, "N m or N", "moments of all ligaments", block=LIGAMENTS
+            )
         return {**self.robot.quantities, **own}
 
     def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Any:
-        """The block of these quantities: all of muscles, or all of the robot."""
+        """The block of these quantities: all of muscles, of ligaments, or of the robot."""
         wanted = tuple(outputs)
         if set(wanted) <= set(self._muscles.outputs):
             return self._muscles
+        if self.ligaments is not None and set(wanted) <= set(self.ligaments.outputs):
+            return self.ligaments
         return self.robot.block(wanted, tuple(loads))

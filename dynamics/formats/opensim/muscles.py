@@ -10,7 +10,7 @@ import numpy as np
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.couplings.coupled_tree import CoupledTree, Follower
-from dynamics.couplings.joint_function import JointFunction, Pieces, polynomial
+from dynamics.couplings.joint_function import JointFunction, Pieces, fitted_cubics, polynomial
 from dynamics.errors import MuscleError, OsimError
 from dynamics.formats.opensim.elements import (
     OffsetFrame,
@@ -41,6 +41,7 @@ from dynamics.muscles.geometry_path import (
     PathWrap,
     WrapSurface,
 )
+from dynamics.muscles.ligaments import Ligaments, Straps
 from dynamics.muscles.muscle_paths import MusclePaths
 from dynamics.muscles.muscles import Muscles
 
@@ -52,6 +53,12 @@ SURFACES = {
     "WrapTorus": ("torus", ("inner_radius", "outer_radius")),
 }
 POINTS = ("PathPoint", "ConditionalPathPoint", "MovingPathPoint")
+LIGAMENT = "Ligament"
+#: lengths in resting lengths and forces in strengths, of a ligament without a curve
+LIGAMENT_CURVE = (
+    (-5.0, 0.998, 0.999, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.601, 1.602, 5.0),
+    (0.0, 0.0, 0.0, 0.0, 0.035, 0.12, 0.26, 0.55, 1.17, 2.0, 2.0, 2.0, 2.0),
+)
 #: field of `Muscles` -> elements that hold it, the one that is there counts, and defaults by type of muscle
 PARAMETERS: dict[str, tuple[tuple[str, ...], Mapping[str, float]]] = {
     "max_isometric_force": ((MUSCLE,), {}),
@@ -118,7 +125,7 @@ def read_muscles(model: Element, robot: KinematicTree | CoupledTree, on: OnRobot
     Raises OsimError, or MuscleError with the name of the muscle: paths that pass no joint of the file,
     surfaces that do not exist or are none, strengths and lengths of zero.
     """
-    surfaces = dict(_surfaces(model, on))
+    surfaces = dict(surfaces_of(model, on))
     holder = model.find("defaults")
     defaults = {} if holder is None else {element.tag: element for element in holder}
     paths, rows = [], []
@@ -135,6 +142,44 @@ def read_muscles(model: Element, robot: KinematicTree | CoupledTree, on: OnRobot
     columns = np.array(rows).reshape(-1, len(PARAMETERS)).T
     found = MusclePaths(robot, tuple(paths))
     return Muscles(found.names, paths=found, **dict(zip(PARAMETERS, columns, strict=True)))
+
+
+def read_ligaments(model: Element, robot: KinematicTree | CoupledTree, on: OnRobot) -> Ligaments | None:
+    """The elements <Ligament> that apply forces and pass a joint of the robot; None where there are none.
+
+    Without a curve of its own a ligament has that of OpenSim. Raises OsimError, or MuscleError with the name
+    of the ligament: resting lengths and strengths that are not positive.
+    """
+    elements = [
+        element
+        for element in objects(model, "ForceSet")
+        if element.tag == LIGAMENT and flag_of(element, "appliesForce", True)
+    ]
+    surfaces = dict(surfaces_of(model, on)) if elements else {}
+    paths, rest, strength, curves = [], [], [], []
+    for element in elements:
+        name = name_of(element, "a ligament")
+        where = f"ligament '{name}'"
+        path = read_path(element, where, name, surfaces, on)[0]
+        if path.is_still:
+            continue
+        paths.append(path)
+        rest.append(number_of(element, "resting_length", "0", where))
+        strength.append(number_of(element, "pcsa_force", "0", where))
+        own = _curve(element)
+        curves.append(fitted_cubics(*LIGAMENT_CURVE) if own is None else function_below(own, where))
+    if not paths:
+        return None
+    found = MusclePaths(robot, tuple(paths))
+    return Ligaments(Straps(found.names, rest, strength, tuple(curves)), found)
+
+
+def _curve(element: Element) -> Element | None:
+    """The element that holds the function of a ligament's force over its length."""
+    holder = element.find("force_length_curve")
+    if holder is None and has_function(element):
+        return element
+    return holder
 
 
 def _parameters(element: Element, default: Element | None, where: str) -> Iterator[float]:
@@ -256,7 +301,7 @@ def _wrap(
     return PathWrap(surface, inside[0], inside[-1], method) if inside else None
 
 
-def _surfaces(model: Element, on: OnRobot) -> Iterator[tuple[str, WrapSurface]]:
+def surfaces_of(model: Element, on: OnRobot) -> Iterator[tuple[str, WrapSurface]]:
     """Surfaces by name; the first of a name counts, as in OpenSim."""
     seen = set[str]()
     holders = [("/ground", model.find("Ground"))]

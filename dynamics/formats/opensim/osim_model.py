@@ -38,7 +38,7 @@ from dynamics.formats.opensim.forces import (
 )
 from dynamics.formats.opensim.functions import function_below
 from dynamics.formats.opensim.joints import OsimCoordinate, OsimJointElement, joints_of
-from dynamics.formats.opensim.muscles import OnRobot, read_muscles
+from dynamics.formats.opensim.muscles import OnRobot, read_ligaments, read_muscles
 from dynamics.formats.opensim.naming import OsimNames
 from dynamics.formats.opensim.older_versions import JOINTS_BESIDE_BODIES, rewrite
 from dynamics.formats.opensim.springs import CoordinateSpring, springs_of
@@ -46,7 +46,9 @@ from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, o
 from dynamics.formats.urdf_parts import Parts, made_of, warn_of_missing_mass
 from dynamics.model.body import Body, Frame
 from dynamics.muscles.joint_reactions import BodyJoint, JointEnd, joint_reactions
+from dynamics.muscles.ligaments import Ligaments
 from dynamics.muscles.muscles import Muscles
+from dynamics.quantities.link_wrenches import link_wrenches
 from dynamics.rigid_body_model import RigidBodyModel
 
 
@@ -59,7 +61,9 @@ class OsimModel:
     coupled : dependent coordinate -> the one that it follows
     markers : frames of the robot;  spheres : of contact, whose centres are frames of the robot
     muscles : with their paths, where `load_osim` was asked for them; they pull on no joint of the robot
-    springs : limit forces and linear springs on its coordinates, which act on no joint of the robot either
+    ligaments : with their paths, where muscles were read, too, None where there are none
+    springs : limit forces and linear springs on its coordinates; neither these nor ligaments act on a joint
+        of the robot
     left_out : what is no part of the robot, in words -> names
     joints : those between bodies that move against each other, for forces in them
     """
@@ -70,6 +74,7 @@ class OsimModel:
     markers: tuple[str, ...]
     spheres: tuple[ContactSphere, ...]
     muscles: Muscles | None
+    ligaments: Ligaments | None
     springs: tuple[CoordinateSpring, ...]
     left_out: Mapping[str, tuple[str, ...]]
     joints: tuple[BodyJoint, ...]
@@ -101,8 +106,14 @@ class OsimModel:
         """(K, joints, 6) [moment; force] that every one of `joints` exerts: `dynamics.joint_reactions`.
 
         tensions : (K, m) N of the muscles, None for none; MuscleError for a model read without muscles
+        Ligaments pull, too.
         """
         paths = None if tensions is None or self.muscles is None else self.muscles.paths
+        if self.ligaments is not None:
+            tree = self.ligaments.paths.tree
+            external = self.ligaments.wrenches(np.atleast_2d(q))
+            external += link_wrenches(tree, external.shape[:1], loads or {})
+            loads = {link: external[:, i] for i, link in enumerate(tree.link_names)}
         return joint_reactions(self.robot, self.joints, q, v, a, paths, tensions, loads, on, axes)
 
     def __str__(self) -> str:
@@ -130,8 +141,9 @@ def load_osim(
     names : other names of bodies and coordinates for the robot, and other signs and zeros of coordinates
     repair_inertia : whether an inertia that no body can have, as of toes in many models, is replaced by the
         nearest that one can have, with a warning; else it is an InertiaError
-    muscles : whether the muscles are read, too, with points, conditional and moving points and wraps of their
-        paths; Thelen's, Millard's and De Groote's muscles become those parameters that all have
+    muscles : whether muscles and ligaments are read, too, with points, conditional and moving points and
+        wraps of their paths; Thelen's, Millard's and De Groote's muscles become those parameters that all
+        have
 
     Bodies, markers and spheres have the poses that OpenSim gives them, and tau of inverse dynamics is what
     its tool finds without forces; where coordinates are coupled, tau of one counts those that follow it.
@@ -201,13 +213,15 @@ def load_osim(
     }
     on = OnRobot(frames, reading.places, own, couplings, written)
     read = read_muscles(model, robot, on) if muscles else None
+    ligaments = read_ligaments(model, robot, on) if muscles else None
     kinds = {joint.name: joint.kind for joint in robot.joints}
     springs = tuple(springs_of(model, kinds, written, own))
+    within = {spring.name for spring in springs} | set(() if ligaments is None else ligaments.names)
     unread = [name for name in muscle_names(model) if read is None or name not in read.names]
     return OsimModel(
         robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
-        called["marker"], spheres, read, springs,
-        left_out(model, {spring.name for spring in springs}, {"muscles": unread} | other),
+        called["marker"], spheres, read, ligaments, springs,
+        left_out(model, within, {"muscles": unread} | other),
         tuple(body_joints(joints, reading)),
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Robots and people that muscles drive: problems whose joint torques are those of muscles and weak motors.
 
-tau = muscle_moment(q, v, a ...) + reserve,    a' = activation dynamics of e and a,   a(0) = e(0)
+tau = muscle_moment(q, v, a ...) + springs + ligaments + reserve
+a' = activation dynamics of e and a,   a(0) = e(0)
 minimize the integral of sum e^2 + sum (reserve / strength)^2, and what is added
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 import trajopt
 from dynamics import OsimModel
 from dynamics.muscles.activation import SMOOTHING, check_smoothing
+from dynamics.muscles.ligament_block import LigamentBlock
 from dynamics.muscles.muscle_block import EQUILIBRIUM
 from dynamics.muscles.muscled_robot import MuscledRobot
 from dynamics.muscles.path_polynomials import PathSurrogate
@@ -62,7 +64,8 @@ def muscle_problem(
         1 where none is given; its squared moment in strengths is part of the cost
     motors : the same of coordinates that no muscle moves and `reserves` does not name
     unpowered : coordinates without a reserve, such as those of a pelvis that nothing but the ground holds
-    moments : node -> moments beside those of the file's springs, N m or N by the name of their coordinate
+    moments : node -> moments beside those of the file's springs and ligaments, N m or N by the name of
+        their coordinate
     paths : polynomials of the model's paths; None: they are fitted to these
     periodic : whether activations at the start are the caller's to state; else they are the excitations
     motion : (K, n) poses near which they are fitted more closely
@@ -77,7 +80,10 @@ def muscle_problem(
     muscles = muscles_in(model)
     fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
     paths = muscles.paths.surrogate(motion) if paths is None else paths.only(muscles.names)
-    robot = MuscledRobot(model.robot, paths, fibres, tendon)
+    ligaments = None
+    if model.ligaments is not None:
+        ligaments = LigamentBlock(model.ligaments.paths.surrogate(motion), model.ligaments.straps)
+    robot = MuscledRobot(model.robot, paths, fibres, tendon, ligaments)
     names = tuple(model.robot.joint_names)
     unpowered = (unpowered,) if isinstance(unpowered, str) else unpowered
     for joint in unpowered:
@@ -87,6 +93,8 @@ def muscle_problem(
     def torques(node: Any) -> list[Any]:
         every = [model.spring_moments(node.q, node.v), {} if moments is None else moments(node)]
         driving = [node.muscle_moment[i] for i in range(len(names))]
+        if ligaments is not None:
+            driving = [one + node.ligament_moment[i] for i, one in enumerate(driving)]
         for joint, moment in (pair for further in every for pair in further.items()):
             check_known("coordinate", joint, names)
             driving[names.index(joint)] = driving[names.index(joint)] + moment

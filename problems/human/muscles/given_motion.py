@@ -181,8 +181,10 @@ def path_motion(model: OsimModel, paths: MusclePaths | PathSurrogate, moments: J
 
 
 def without_springs(model: OsimModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Forces (K, n) at the coordinates less those of the model's springs."""
+    """Forces (K, n) at the coordinates less those of the model's springs and ligaments."""
     found = tau.copy()
+    if model.ligaments is not None:
+        found -= model.ligaments.moments(q)
     for name, moment in model.spring_moments(q, v).items():
         found[:, model.robot.joint_names.index(name)] -= moment
     return found
