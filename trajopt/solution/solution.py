@@ -395,7 +395,8 @@ class Solution(Answer):
     @property
     def extra_widths(self) -> dict[str, int] | None:
         """Number of components of every additional curve; None where the problem is not at hand."""
-        return None if self.known_problem is None else self.known_problem.extra_widths
+        problem = self.known_problem or vars(self).get("problem")  # the one rebuilt from a file's recipe
+        return None if problem is None else problem.extra_widths
 
     @property
     def limits(self) -> Any:
