@@ -81,7 +81,7 @@ class Monitor:
         self._began = time.perf_counter()
         limit = None if run is None else run.seconds_left
         self._deadline = np.inf if limit is None else self._began + limit
-        self._callback = None if run is None else run.callback
+        self._callback, self._watch = (None, None) if run is None else (run.callback, run.watch)
         self._feasibility, self._refusal, self._shorten = feasibility, refusal, shorten
         self._history = array("d")
         self._check_start()
@@ -140,6 +140,8 @@ class Monitor:
             unscaled = objective / getattr(self.nlp, "objective_scale", 1.0)
             seen = Iteration(number, unscaled, infeasibility, dual_infeasibility, step, self.elapsed)
             self._guard("callback", self._callback, seen)
+        if self._watch is not None and self.reason is None:
+            self._guard("callback", self._watch, self.nlp, at, rows, objective, step)
         if np.abs(at.y).max(initial=0.0) > ENDLESS:
             self.stop(Status.DIVERGING)
         self._check_time()

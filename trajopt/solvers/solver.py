@@ -84,6 +84,7 @@ class Iteration:
 
 
 Callback = Callable[[Iteration], object]
+Watch = Callable[["Program", "WarmStart", np.ndarray, float, float], object]
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,9 @@ class Run:
     start_kind : what is known of the start; a solver may have settings for it, which yield to the user's own
     row_tolerances : how exactly rows must hold, unless the user has set other tolerances
     callback : called after every iteration; what it raises leaves `solve`
+    watch : called after every iteration with the program that the solver sees, the point with its
+        multipliers, the rows and the objective there, and the largest entry of Newton's step, of which a part
+        led to it; what it raises leaves `solve`
 
     A solver ignores what it has no means for.
     """
@@ -167,6 +171,7 @@ class Run:
     start_kind: StartKind | None = None
     row_tolerances: RowTolerances | None = None
     callback: Callback | None = None
+    watch: Watch | None = None
 
     @property
     def expired(self) -> bool:

@@ -2,9 +2,18 @@
 
     error ~ 2 |J - J(halved)|
 
-The program is solved once more from its answer, in about ten iterations. Errors of optima fall at least in
-proportion to the length of intervals: then the change is at least a half of the error, and at most all of
-it. Blind to other local optima.
+The program is solved once more from its answer. Errors of optima fall at least in proportion to the length of
+intervals: then the change is at least a half of the error, and at most all of it. Blind to other local
+optima.
+
+The solve ends as soon as J(halved) is known to a tenth of the change. With the multipliers lambda >= 0 of all
+limits, and the violation of each by the iterate y, negative where it holds with a distance,
+
+    f(y) + sum of lambda * violation   and   f(y) + sum of lambda * max(violation, 0)
+
+are about the optimum: the first is the Lagrangian, whose error is a product of those of y and lambda, and a
+bound from below where the problem is convex and the gradient of the Lagrangian zero. Both must agree, and two
+iterates in turn, with at least a half of Newton's step between them: a solve that creeps changes little.
 """
 
 from __future__ import annotations
@@ -14,15 +23,21 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.base.arguments import pluralize
+from trajopt.base.arrays import Array
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import AGREEMENT
+from trajopt.solution.answers import program_of
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.kkt import limit_distances, multipliers_of
 from trajopt.solvers.run import SolvesStopped
-from trajopt.solvers.solver import Run, StartKind
+from trajopt.solvers.solver import Program, Run, StartKind, WarmStart
 from trajopt.verification.minimality import FURTHER, LARGEST
+
+KNOWN = 0.2  # of the change of the objective: the range of its optimum by two iterates that ends the solve
+SHARE = 0.5  # of Newton's step, at least, between them
 
 
 class OptimumError(NamedTuple):
@@ -39,14 +54,64 @@ def error_of_optimum(answer: Answer, least: float = 0.0) -> OptimumError:
     """
     if answer.n_variables > LARGEST:
         return OptimumError(None, f"there are more than {LARGEST} unknowns")
-    journal = Journal.after(answer, Ipopt(), Run(max_iterations=FURTHER, start_kind=StartKind.NEAR_START))
+    least = max(least, AGREEMENT * answer.size_of_costs)
     try:
         with one_blas_thread():
-            entry = journal.attempt(Attempt(answer.on_halved_spans(), answer))
+            halved = answer.on_halved_spans()
+            program = program_of(halved, check=True)
+            known = UntilKnown(answer.objective, program.objective_scale, least)
+            run = Run(max_iterations=FURTHER, start_kind=StartKind.NEAR_BOUNDS, watch=known)
+            entry = Journal.after(answer, Ipopt(), run).attempt(Attempt(halved, answer, program=program))
+    except Known as found:
+        return OptimumError(max(2.0 * found.change, least))
     except (TrajoptError, SolvesStopped) as error:
         return OptimumError(None, f"the solve on halved intervals ended: {error}")
     if not entry.converged:
         iterations = pluralize(entry.answer.iterations, "iteration")
         return OptimumError(None, f"on halved intervals the solve did not converge in {iterations}")
     change = abs(answer.objective - entry.answer.objective)
-    return OptimumError(float(np.max([2.0 * change, AGREEMENT * answer.size_of_costs, least])))
+    return OptimumError(float(np.max([2.0 * change, least])))
+
+
+class Known(Exception):
+    """The change of the objective is known well enough: the end of a solve."""
+
+    def __init__(self, change: float) -> None:
+        super().__init__()
+        self.change = change
+
+
+class UntilKnown:
+    """Look at iterates that raises `Known` once two in turn give the change of the objective to a tenth.
+
+    objective : of the answer
+    scale : factor of the program's objective
+    least : change, in units of the objective, below which it is known to be no more than this
+    """
+
+    def __init__(self, objective: float, scale: float, least: float) -> None:
+        self.objective, self.scale, self.least = objective, scale, least
+        self.before: tuple[Array, Array] | None = None
+
+    def __call__(self, nlp: Program, at: WarmStart, rows: Array, objective: float, step: float) -> None:
+        here = np.concatenate([at.y, rows])
+        ends = range_of_optimum(nlp, at, rows, objective) / self.scale
+        before, self.before = self.before, (here, ends)
+        if before is None or not np.abs(here - before[0]).max() >= SHARE * step:
+            return
+        low, high = min(ends[0], before[1][0]), max(ends[1], before[1][1])
+        change = float(abs(self.objective - 0.5 * (low + high)))
+        if high - low <= max(KNOWN * change, self.least):
+            raise Known(change)
+
+
+def range_of_optimum(nlp: Program, at: WarmStart, rows: Array, objective: float) -> Array:
+    """The two values above of the optimum, scaled as the objective, the smaller first, (2,)."""
+    of_rows, of_lower, of_upper = multipliers_of(nlp, at)
+    distances = limit_distances(nlp, at.y, rows)
+    sides = np.maximum(np.concatenate([-of_rows, of_rows, of_lower, of_upper]), 0.0)
+    exists = np.isfinite(distances)
+    parts = -sides[exists] * distances[exists]
+    lagrangian = objective + float(parts.sum())
+    merit = objective + float(np.maximum(parts, 0.0).sum())
+    return np.sort([lagrangian, merit])

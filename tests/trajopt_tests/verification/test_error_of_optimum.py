@@ -1,6 +1,7 @@
 """A verification says how much of the optimum the mesh leaves open, so that a coarse mesh is seen."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ import problems
 import trajopt
 from benchmarks.published.textbook import complementarity, two_phases
 from problems.gallery.classics import brachistochrone
+from trajopt.solution.answers import program_of
+from trajopt.solvers.solver import WarmStart
 from trajopt.verification import optimum_error
 
 LEAST_TIME = 0.39185454  # s, of the two-link arm, certified
@@ -97,3 +100,73 @@ def test_it_is_not_said_where_it_is_not_known():
     assert not failing.certificate.holds and 0.0 < failing.verify().error_of_optimum < 1e-6
     failed = trajopt.solve(problems.two_link_rr.build(), solver=trajopt.Ipopt(max_iterations=1)).verify()
     assert failed.verdict == "FAIL" and failed.error_of_optimum is None and np.isfinite(failed.objective)
+
+
+COARSE = {
+    "arm": lambda: problems.two_link_rr.build(intervals=8),
+    "walker": problems.planar_walker.build,
+    "phases": lambda: two_phases(16),
+    "jumps": lambda: complementarity(20),
+    "arcs on a bound": problems.betts_robot_arm.build,
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COARSE)
+def test_the_change_is_that_of_the_solve_to_its_end(name, monkeypatch):
+    """The solve on halved intervals ends when the change is known to a tenth, before it converges."""
+    answer, iterates = trajopt.solve(COARSE[name]()), []
+    look = optimum_error.UntilKnown.__call__
+
+    def counted(self, *seen):
+        iterates.append(seen)
+        look(self, *seen)
+
+    monkeypatch.setattr(optimum_error.UntilKnown, "__call__", counted)
+    error = answer.verify().error_of_optimum
+    early = len(iterates)
+    monkeypatch.setattr(optimum_error, "KNOWN", 0.0)
+    assert error == pytest.approx(answer.verify().error_of_optimum, rel=0.1)
+    assert early < len(iterates) - early
+
+
+ONE_LIMIT = SimpleNamespace(  # minimize y, y >= 0
+    variable_count=1,
+    row_count=0,
+    row_lower=np.zeros(0),
+    row_upper=np.zeros(0),
+    lower=np.zeros(1),
+    upper=np.full(1, np.inf),
+)
+
+
+def iterate(y, multiplier):
+    """What a solver shows of y, (1,), with the multiplier of its lower limit."""
+    point = WarmStart(np.array([y]), np.zeros(0), np.array([multiplier]), np.zeros(1))
+    return ONE_LIMIT, point, np.zeros(0), y
+
+
+@pytest.mark.parametrize(
+    ("second", "step"),
+    [
+        (iterate(0.30, 1e-9), 0.2),  # creeps: a twentieth of Newton's step
+        (iterate(0.15, 1e-9), 0.16),  # a whole step that moves the objective by a fifth of the change
+        (iterate(0.30, 1.0), 0.01),  # away from a limit that has a multiplier
+    ],
+)
+def test_iterates_that_say_little_end_no_solve(second, step):
+    known = optimum_error.UntilKnown(1.0, 1.0, 1e-9)
+    known(*iterate(0.31, 1e-9), 0.5)
+    known(*second, step)
+    known(*iterate(1e-6, 1.0), 100.0)
+    with pytest.raises(optimum_error.Known) as found:
+        known(*iterate(1e-7, 1.0), 1e-6)
+    assert found.value.change == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_motion_read_from_a_file_takes_its_controls_to_the_halved_intervals(smooth, tmp_path):
+    smooth.save(tmp_path / "smooth.npz")
+    read = trajopt.Solution.load(tmp_path / "smooth.npz")
+    programs = [program_of(each.on_halved_spans()) for each in (smooth, read)]
+    rows = [program.rows(program.start) for program in programs]
+    np.testing.assert_allclose(*rows, atol=1e-12)
