@@ -15,11 +15,11 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ResultFolderError
 from trajopt.base.files import file_path, refused, write_text
 from trajopt.embedded.c_files import Named, Names, check_prefix, header, step_source, tables_source
-from trajopt.embedded.node_terms import c_source, expression_function, expressions_of, node_terms
 from trajopt.embedded.step_tables import step_tables
 from trajopt.graph.quantities import extra_leaf
 from trajopt.parametric.input_table import InputTable
 from trajopt.parametric.inputs import Input, LimitInput
+from trajopt.parametric.node_terms import c_source, expression_function, expressions_of, node_terms
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import Step, split_state
 from trajopt.problem.problem import Problem

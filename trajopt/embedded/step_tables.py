@@ -16,8 +16,8 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
-from trajopt.embedded.node_terms import NodeTerms
 from trajopt.parametric.inputs import Input
+from trajopt.parametric.node_terms import NodeTerms
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import Step
 from trajopt.problem.problem import Problem
