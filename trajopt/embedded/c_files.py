@@ -13,7 +13,8 @@ from scipy import sparse
 from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.embedded.step_tables import Affine, StepTables
+from trajopt.embedded.step_tables import StepTables
+from trajopt.parametric.affine_program import Affine
 from trajopt.parametric.node_terms import NodeTerms
 from trajopt.parametric.replanning import TOLERANCE, WORST
 from trajopt.solvers.newton.newton import FURTHER

@@ -15,34 +15,17 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.base.errors import OptionError
+from trajopt.parametric.affine_program import Affine, AffineProgram, AffineShift
 from trajopt.parametric.inputs import Input
 from trajopt.parametric.node_terms import NodeTerms
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import Step
 from trajopt.problem.problem import Problem
 from trajopt.solvers.interior.bands import bands_of
-from trajopt.solvers.solver import SUM_ROUNDING, WarmStart
 from trajopt.splines.curve import Curve
-from trajopt.transcription.bounds import Bounds, variable_bounds
-from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure, program_at, values_of
-
-PROBE = 2.0**-8  # of an input, or of 1: what is affine has exact differences over it, but for rounding
-NEARER = 1.0, 2.0**-10, 2.0**-20  # of that, where limits are as near to each other
-AFFINE = 1e-9  # of values, by which what is affine in the inputs may differ at another place
-
-
-@dataclass(frozen=True, eq=False)
-class Affine:
-    """constant + matrix @ p."""
-
-    constant: Array
-    matrix: sparse.csr_array
-
-    def taken(self, places: Array) -> Affine:
-        return Affine(self.constant[places], sparse.csr_array(self.matrix[places]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,31 +103,11 @@ def step_tables(
         (nlp.hessian_rows, nlp.hessian_columns),
     ).order
     n, linear, rows = order.size, nlp.linear.count, nlp.row_count
-    leaves = nlp.leaf_map.nodes * nlp.leaf_map.width
-
-    def numbers(p: Array) -> Array:
-        other = base.independent_copy()
-        put_numbers(other, inputs, p)
-        values = values_of(structure, other)
-        if values.linear.A is not nlp.linear.A:
-            raise OptionError("limits of velocities of a hull change the rows: they can be no inputs in C")
-        limits = values.row_bounds(structure.groups).scaled(nlp.row_scale)
-        constant = np.zeros(rows)
-        constant[:linear] = nlp.row_scale[:linear] * values.linear.b
-        own, _, by_rows = _parts_of_bounds(structure, other, values.unknowns.elimination)
-        c = values.unknowns.elimination.c
-        lower = [limits.lower - constant, own.lower[order], by_rows.lower]
-        upper = [limits.upper - constant, own.upper[order], by_rows.upper]
-        return np.concatenate([nlp.leaf_map.offset(c), *lower, *upper, c])
-
-    p_before = np.concatenate([each.numbers(step.problem) for each in inputs])
-    affine = _affine(numbers, np.concatenate([each.numbers(base) for each in inputs]), inputs)
-    bounded = _parts_of_bounds(structure, base, nlp.unknowns.elimination)[1]
-    limits = rows + n + bounded.size
-    places = np.split(np.arange(affine.constant.size), np.cumsum([leaves, limits, limits]))
-    offset, lower, upper, c = (affine.taken(place) for place in places)
+    affine = AffineProgram.of(structure, base, nlp, inputs)
+    c, position = affine.part("c"), np.argsort(order)
     if c.matrix[np.arange(layout.size)[layout.durations]].nnz:
         raise OptionError("an input changes the duration: a receding horizon as C needs one that is given")
+    limits = np.concatenate([np.arange(rows), rows + order, rows + n + np.arange(affine.bounded.size)])
 
     B = _sorted(nlp.leaf_map.B[:, order])
     weights = sparse.vstack(
@@ -155,10 +118,10 @@ def step_tables(
         nlp=nlp,
         order=order,
         B=B,
-        offset=offset,
-        lower=lower,
-        upper=upper,
-        bounded=np.argsort(order)[bounded],
+        offset=affine.part("offset"),
+        lower=affine.part("lower").taken(limits),
+        upper=affine.part("upper").taken(limits),
+        bounded=position[affine.bounded],
         row_weights=weights,
         jacobian=jacobian,
         first=_first(nlp, B, jacobian, terms),
@@ -170,76 +133,8 @@ def step_tables(
         multipliers=np.concatenate(
             [result.row_multipliers, (result.upper_multipliers - result.lower_multipliers)[order]]
         ),
-        inputs=p_before,
+        inputs=np.concatenate([each.numbers(step.problem) for each in inputs]),
     )
-
-
-def _parts_of_bounds(
-    structure: ProgramStructure, problem: Problem, elimination: Elimination
-) -> tuple[Bounds, Array, Bounds]:
-    """Bounds of y as they are stated; unknowns that linear rows bound, one each, and these bounds.
-
-    They are those of `bounds_and_linear_block`, where the tightest counts; each of these parts is affine.
-    """
-    rows, c = structure.linear, elimination.c
-    of_x, (A, by_hull) = variable_bounds(problem, structure.spline_map), rows.matrices(problem, elimination.N)
-    single, is_upper = np.flatnonzero(rows.entries == 1), rows.hull.rows["is_upper"]
-    b = np.concatenate([c[rows.bounded], by_hull @ c])[single]
-    lower = np.concatenate([of_x.lower[rows.bounded], np.where(is_upper, -np.inf, 0.0)])[single]
-    upper = np.concatenate([of_x.upper[rows.bounded], np.where(is_upper, 0.0, np.inf)])[single]
-    unknown, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]
-    ends = (lower - b) / value, (upper - b) / value
-    free = elimination.free
-    return Bounds(of_x.lower[free], of_x.upper[free]), unknown, Bounds(np.minimum(*ends), np.maximum(*ends))
-
-
-def put_numbers(problem: Problem, inputs: Sequence[Input], p: Array) -> None:
-    """Give a problem, an independent copy, these values of inputs, one after the other."""
-    at = 0
-    for each in inputs:
-        count = len(each.labels)
-        each.put_numbers(problem, p[at : at + count])
-        at += count
-
-
-def _affine(numbers: Callable[[Array], Array], p: Array, inputs: Sequence[Input]) -> Affine:
-    """Numbers of p, which must be affine in it, as such."""
-    here = numbers(p)
-    finite = np.isfinite(here)
-    columns = []
-    names = [each.keyword for each in inputs for _ in each.labels]
-    for i, name in enumerate(names):
-        probe, low, high = _around(numbers, p, i)
-        if not (np.array_equal(np.isfinite(low), finite) and np.array_equal(np.isfinite(high), finite)):
-            raise OptionError(f"'{name}' decides which limits there are: it can be no input of steps as C")
-        column, middle = np.zeros(here.size), np.zeros(here.size)
-        column[finite] = (high[finite] - low[finite]) / (2.0 * probe)
-        middle[finite] = 0.5 * (high[finite] + low[finite]) - here[finite]
-        if np.any(np.abs(middle[finite]) > AFFINE * np.maximum(1.0, np.abs(here[finite]))):
-            raise OptionError(
-                f"'{name}' does not change the program linearly, as limits of which the tighter one counts: "
-                "it can be no input of steps as C"
-            )
-        column[probe * np.abs(column) <= SUM_ROUNDING * np.abs(here)] = 0.0  # of what it does not change
-        columns.append(column)
-    matrix = sparse.csr_array(np.array(columns).T if columns else np.zeros((here.size, 0)))
-    constant = here.copy()
-    constant[finite] -= (matrix @ p)[finite]
-    return Affine(constant, matrix)
-
-
-def _around(numbers: Callable[[Array], Array], p: Array, i: int) -> tuple[float, Array, Array]:
-    """The distance to both sides of entry i, less where limits would cross each other, and numbers there."""
-    size = 2.0 ** np.ceil(np.log2(max(1.0, abs(p[i]))))
-    for nearer in NEARER:
-        probe = nearer * PROBE * size
-        unit = probe * (np.arange(p.size) == i)
-        try:
-            return probe, numbers(p - unit), numbers(p + unit)
-        except InfeasibleBoundsError:
-            if nearer == NEARER[-1]:
-                raise
-    raise AssertionError("there is a last one")
 
 
 def _jacobian_pattern(
@@ -276,26 +171,12 @@ def _sample(
     times: Array,
     of_curve: Callable[[Array, Curve], Array],
 ) -> SampleTables:
-    layout, elimination, fixed = (
-        structure.spline_map.layout,
-        nlp.unknowns.elimination,
-        structure.solution.fixed,
-    )
-    durations, N, free = c.constant[layout.durations], elimination.N, elimination.free
-    size = layout.size
-    if elapsed:
-        W = _linear(
-            lambda x: shifts.unknowns(structure, x, elapsed, durations), size, layout.durations, durations
-        )
-    else:
-        W = Affine(np.zeros(size), sparse.eye_array(size, format="csr"))
-    chosen = sparse.eye_array(size, format="csr")[free]
-    G = sparse.csr_array(structure.nearest_change)
-    E = sparse.csr_array(chosen + G @ (N @ chosen - sparse.eye_array(size, format="csr"))[fixed])[order]
-    by_x, of_c = sparse.csr_array(E @ W.matrix), c.taken(fixed)
-    G = G[order]
-    constant = E @ W.constant + by_x @ c.constant + G @ of_c.constant
-    sources, factors = _sources(shifts, nlp, order, elapsed)
+    layout, N, rows = structure.spline_map.layout, nlp.unknowns.elimination.N, nlp.row_count
+    durations, size = c.constant[layout.durations], c.constant.size
+    shift = AffineShift.of(structure, shifts, nlp, c, elapsed)
+    by_x, start = shift.by_plan[order], shift.start.taken(order)
+    moved = np.concatenate([np.arange(rows), rows + np.argsort(order), [-1]])  # places in this order
+    own = np.append(np.arange(rows), rows + order)
     at = np.clip(times + elapsed, 0.0, durations.sum())
 
     def outputs(x: Array) -> Array:
@@ -303,28 +184,14 @@ def _sample(
 
     seen = _linear(outputs, size, layout.durations, durations)
     return SampleTables(
-        start=Affine(constant, sparse.csr_array(G @ of_c.matrix)),
+        start=Affine(start.constant + by_x @ c.constant, start.matrix),
         by_plan=_sorted((by_x @ N)[:, order]),
         by_before=sparse.csr_array(by_x @ c.matrix),
-        sources=sources,
-        factors=factors,
+        sources=moved[shift.sources[own]],
+        factors=shift.factors[own],
         outputs=Affine(seen.constant + seen.matrix @ c.constant, sparse.csr_array(seen.matrix @ c.matrix)),
         outputs_by_plan=_sorted((seen.matrix @ N)[:, order]),
     )
-
-
-def _sources(shifts: PlanShifts, nlp: NLP, order: Array, elapsed: float) -> tuple[Array, Array]:
-    """The constraint whose multiplier each takes over, -1 for none, and the factor; rows, then unknowns."""
-    rows, n, factors = nlp.row_count, order.size, nlp.row_scale
-    numbered = 1.0 + np.arange(rows), 1.0 + np.arange(n)
-    point = WarmStart(nlp.start, numbered[0] / factors, numbered[1], np.zeros(n))
-    moved = shifts.multipliers(nlp, nlp, shifts.structure, point, elapsed)
-    assert moved.row_multipliers is not None and moved.lower_multipliers is not None
-    of_rows = np.rint(moved.row_multipliers * factors).astype(int) - 1
-    of_unknowns = np.rint(moved.lower_multipliers[order]).astype(int) - 1
-    position, scale = np.append(np.argsort(order), -1 - rows), np.append(factors, np.ones(n))
-    sources = np.concatenate([of_rows, rows + position[of_unknowns]])
-    return sources, scale[sources] / scale
 
 
 def _linear(function: Callable[[Array], Array], size: int, durations: slice, given: Array) -> Affine:

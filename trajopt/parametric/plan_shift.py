@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
+from trajopt.solvers.matrices import matrix_of_parts, product
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
@@ -69,15 +71,17 @@ class PlanShifts:
         It stays where it ends.
         """
         layout, old = self.structure.spline_map.layout, before.spline_map.layout
-        key = before, elapsed, x[old.durations].tobytes(), durations.tobytes()
-        groups = self._kept(key, lambda: _weights(layout, old, x[old.durations], elapsed, durations))
-        later = x.copy()
+        later = product(self.motion(before, elapsed, x[old.durations], durations), x)
         later[layout.durations] = durations
-        for group, source, weights in zip(layout.groups, old.groups, groups, strict=True):
-            given = np.concatenate(source.control_points(x))
-            for points, own in zip(group.control_points(later), weights, strict=True):
-                points[:] = own @ given
         return later
+
+    def motion(
+        self, before: ProgramStructure, elapsed: float, durations_before: Array, durations: Array
+    ) -> sparse.csr_array:
+        """The matrix of `unknowns` for x on arcs of durations before; zero rows for the durations."""
+        key = before, elapsed, durations_before.tobytes(), durations.tobytes()
+        layouts = self.structure.spline_map.layout, before.spline_map.layout
+        return self._kept(key, lambda: _motion(*layouts, durations_before, elapsed, durations))
 
     def multipliers(
         self, nlp: NLP, old: NLP, before: ProgramStructure, point: WarmStart, elapsed: float
@@ -109,20 +113,26 @@ class PlanShifts:
         return kept
 
 
-def _weights(
+def _motion(
     layout: Layout, old: Layout, durations_before: Array, elapsed: float, durations: Array
-) -> list[list[Array]]:
-    """Maps (count, all before) to the control points of every group and arc from those of all arcs before."""
-    starts, found = np.concatenate([[0.0], np.cumsum(durations)]), []
+) -> sparse.csr_array:
+    """The map from control points of all arcs before to those of every arc; parameters stay."""
+    starts = np.concatenate([[0.0], np.cumsum(durations)])
+    tail = np.arange(layout.durations.stop, layout.size)
+    parts = [(tail, tail, np.ones(tail.size))]
     for group, source in zip(layout.groups, old.groups, strict=True):
-        unit, weights = _unit_curve(source, durations_before), []
-        for arc, basis in enumerate(group.bases):
+        unit = _unit_curve(source, durations_before)
+        given = np.concatenate(source.control_points(np.arange(old.size)))
+        for arc, own in enumerate(group.control_points(np.arange(layout.size))):
+            basis = group.bases[arc]
             inside = np.clip(basis.greville, 1e-9, 1.0 - 1e-9)  # one-sided where curves jump
             times = starts[arc] + inside * durations[arc] + elapsed
             sampled = unit(np.minimum(times, unit.duration))
-            weights.append(basis.interpolate(sampled) if basis.degree else sampled)
-        found.append(weights)
-    return found
+            weights = basis.interpolate(sampled) if basis.degree else sampled
+            entries = np.broadcast_arrays(own[:, None], given[None], weights[:, :, None])
+            row, column, value = (part.ravel() for part in entries)
+            parts.append((row, column, value))
+    return matrix_of_parts(parts, (layout.size, old.size))
 
 
 def _unit_curve(group: CurvePlaces, durations: Array) -> Curve:
