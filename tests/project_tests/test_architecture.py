@@ -156,8 +156,8 @@ def test_every_large_library_is_imported_in_as_few_files_as_possible():
     # Problems may write their terms with casadi's functions, as users do.
     names = ("expression", "saved_expression", "any_arithmetic")
     tracing = {f"trajopt/graph/{name}.py" for name in names}
-    oracle, c_code = {"dynamics/papers/savin/lagrangian.py"}, {"trajopt/parametric/node_terms.py"}
-    assert files_that_import("casadi", among=("dynamics", "trajopt")) == tracing | oracle | c_code
+    oracle, nodes = {"dynamics/papers/savin/lagrangian.py"}, {"trajopt/parametric/node_terms.py"}
+    assert files_that_import("casadi", among=("dynamics", "trajopt")) == tracing | oracle | nodes
     drawing = {"trajopt/plot", "problems/human/plot", "problems/moves/plot"}
     assert {path.rpartition("/")[0] for path in files_that_import("matplotlib")} == drawing
     assert files_that_import("rich") == {"trajopt/solvers/monitor.py"}

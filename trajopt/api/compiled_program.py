@@ -18,7 +18,15 @@ from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, Pr
 from trajopt.embedded.exported_step import StepExport
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
 from trajopt.parametric.plan_shift import PlanShifts
-from trajopt.parametric.replanning import TOLERANCE, WORST, Step, first_step, next_step, split_state
+from trajopt.parametric.replanning import (
+    TOLERANCE,
+    WORST,
+    ComposedSteps,
+    Step,
+    first_step,
+    next_step,
+    split_state,
+)
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.measured_start import MeasuredStart, with_measured_start
 from trajopt.problem.phases import Asked, Phases, checked_asked
@@ -70,6 +78,14 @@ class CompiledProgram(Generic[AnswerT]):
         """The maps from plans to the starts of steps of the program, of one problem."""
         (structure,) = self.structure.parts
         return PlanShifts(structure)
+
+    @cached_property
+    def _composed(self) -> ComposedSteps | None:
+        """The steps by composed maps of the program, of one problem; None where the state decides rows."""
+        asked = self.problem
+        if isinstance(asked, Phases) or any(self._starts):
+            return None
+        return ComposedSteps(asked, self._shifts, self.inputs)
 
     def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Asked:
         """The problem, or the phases, with other values of its inputs.
@@ -183,20 +199,26 @@ class CompiledProgram(Generic[AnswerT]):
         check_count("iterations", iterations, 1, MOST_STEPS)
         if before is not None:
             check_instance("before", before, Step, "the step before, or None for a plan from the guess")
-        measured, given = split_state(asked, state), self._together(values, inputs)
+        measured, given = split_state(asked.dynamics, state), self._together(values, inputs)
         twice = {self.inputs.find(name) for name in measured} & {self.inputs.find(name) for name in given}
         if twice:
             raise OptionError(f"{twice.pop().keyword} is given besides the state, which it is: leave it out")
-        run, shifts = Run().within(seconds), self._shifts
+        run, shifts, composed = Run().within(seconds), self._shifts, self._composed
         try:
+            if before is not None and iterations == 1 and composed is not None:
+                step = composed.next(before, elapsed, {**measured, **given})
+                if step is not None and not run.expired:
+                    return step
             (problem,) = self.inputs.applied(asked, {**measured, **given}).parts
             problem.measured = True
             problem = with_measured_start(problem, self._starts)
             with one_blas_thread(), np.errstate(all="ignore"):
                 if before is None:
-                    return first_step(
-                        problem, shifts.structure, self.solver or problem.solver or create(), run
-                    )
+                    solver = self.solver or problem.solver or create()
+                    step = first_step(problem, shifts.structure, solver, run)
+                    if composed is not None:
+                        composed.prepare(step, (*measured, *given))
+                    return step
                 steps = RealTimeIteration(TOLERANCE, matrices=self._matrices, steps=iterations, worst=WORST)
                 return next_step(problem, shifts, before, elapsed, steps, run)
         except (NotFiniteError, EvaluationError, ProblemError) as error:

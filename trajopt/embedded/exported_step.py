@@ -133,7 +133,7 @@ def _plant(problem: Problem, name: str) -> _Plant:
 
 def _state_inputs(problem: Problem) -> list[str]:
     n = problem.dynamics.n
-    return list(split_state(problem, np.zeros(n if isinstance(problem.dynamics, System) else 2 * n)))
+    return list(split_state(problem.dynamics, np.zeros(n if isinstance(problem.dynamics, System) else 2 * n)))
 
 
 def _named(problem: Problem, each: Input) -> Named:

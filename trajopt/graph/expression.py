@@ -183,21 +183,21 @@ class ExpressionBlock:
         return casadi.hessian(casadi.dot(adjoint, y), u)[0], adjoint
 
     @cached_property
-    def _value(self) -> _Mapped:
+    def _value(self) -> MappedExpression:
         u, y = self._inputs_and_outputs
-        return _Mapped("value", [u], y)
+        return MappedExpression("value", [u], y)
 
     @cached_property
-    def _value_and_jacobian(self) -> _Mapped:
+    def _value_and_jacobian(self) -> MappedExpression:
         import casadi
 
         u, y = self._inputs_and_outputs
-        return _Mapped("value_and_jacobian", [u], casadi.horzcat(y, self._slopes))
+        return MappedExpression("value_and_jacobian", [u], casadi.horzcat(y, self._slopes))
 
     @cached_property
-    def _hessian(self) -> _Mapped:
+    def _hessian(self) -> MappedExpression:
         (second, adjoint), (u, _) = self._second_slopes, self._inputs_and_outputs
-        return _Mapped("hessian", [u, adjoint], second)
+        return MappedExpression("hessian", [u, adjoint], second)
 
     @cached_property
     def _pattern(self) -> Pairs:
@@ -226,11 +226,17 @@ class ExpressionBlock:
         return np.concatenate([u[name] for name in self.inputs], axis=1, dtype=float, casting="same_kind")
 
 
-class _Mapped:
+class MappedExpression:
     """A CasADi function called for all nodes at once, through its buffer (10 us, a plain call 260).
 
     Only the nonzeros of its matrix are computed; the result is dense, (K, rows, columns) or (K, rows).
     """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_buffers"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, _buffers=threading.local())
 
     def __init__(self, name: str, arguments: list[Expression], matrix: Any) -> None:
         import casadi

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -190,7 +191,7 @@ class LimitInput(PatternInput):
     key: Any
     unchanging: Array
 
-    @property
+    @cached_property
     def is_value(self) -> bool:
         """True if a value says all: of an unknown that of all components, else of those that are not free."""
         is_unknown = self.table in UNKNOWNS
@@ -215,6 +216,14 @@ class LimitInput(PatternInput):
                 f"trajopt.compile(problem, inputs=['{self.keyword}', ...])"
             )
         self.put_limits(problem, lower, upper)
+
+    def numbers_of(self, value: Any) -> Array:
+        """The numbers of what `put` takes."""
+        equal = self.pattern.equal
+        plain = isinstance(value, np.ndarray) and value.dtype == float and value.shape == equal.shape
+        if plain and self.is_value:
+            return value[equal]
+        return self.pattern.numbers(*(self._value(value) if self.is_value else self._limits(value)))
 
     def limits(self, problem: Any) -> tuple[Array, Array]:
         stated = getattr(problem, self.table)[self.key]

@@ -1,4 +1,4 @@
-"""The quantities of one node as CasADi functions of its leaves, times powers of the duration, for C.
+"""The quantities of one node as CasADi functions of its leaves, times powers of the duration.
 
 With Q the numerators of the leaves (`LeafMap`), of which some follow from the unknowns,
 
@@ -23,7 +23,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.graph.expression import has_calls
+from trajopt.graph.expression import MappedExpression, has_calls
 from trajopt.graph.protocols import AnyArithmeticBlock, Block, SymbolicBlock
 from trajopt.graph.quantities import slices_of, term_of
 from trajopt.transcription.nlp import NLP
@@ -96,6 +96,26 @@ def node_terms(nlp: NLP, name: str) -> NodeTerms:
         casadi.Function(f"{name}_slopes", [Q], [_nonzeros(slopes)]),
         np.stack([quantity, moving[leaf]]),
         tuple(seconds),
+    )
+
+
+def mapped_terms(
+    terms: NodeTerms, width: int, used: int
+) -> tuple[MappedExpression, MappedExpression, MappedExpression]:
+    """Functions of all nodes: Q -> u; Q -> (u, slopes); Q and adjoints of u -> all second derivatives.
+
+    width, used : numbers of leaves, and of quantities, of a node
+    """
+    import casadi
+
+    Q, w = casadi.SX.sym("Q", width), casadi.SX.sym("w", used)
+    u = terms.values(Q)
+    seconds = casadi.vertcat(*(each.function(Q, w[each.weights]) for each in terms.seconds))
+    both = casadi.vertcat(u, casadi.densify(terms.slopes(Q)))
+    return (
+        MappedExpression("value", [Q], casadi.densify(u)),
+        MappedExpression("value", [Q], both),
+        MappedExpression("value", [Q, w], casadi.densify(seconds)),
     )
 
 

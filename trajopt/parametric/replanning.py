@@ -8,16 +8,22 @@ none either, the plan before goes on, and the step says why: nothing is raised f
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import numbers
+from trajopt.base.arguments import implements, numbers
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ProblemError, ShapeError
+from trajopt.graph.protocols import Dynamics, SymbolicBlock
+from trajopt.parametric.affine_program import put_numbers
+from trajopt.parametric.composed_step import Composition
+from trajopt.parametric.input_table import InputTable
+from trajopt.parametric.inputs import LimitInput
 from trajopt.parametric.optimality_system import OptimalitySystem
 from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.problem.costs_and_constraints import Relaxation
@@ -26,6 +32,7 @@ from trajopt.problem.systems.system import System
 from trajopt.solution.answers import solution_at
 from trajopt.solution.solution import Solution
 from trajopt.solvers.interior.interior_point import InteriorPoint
+from trajopt.solvers.matrices import sparse_steps_pay
 from trajopt.solvers.newton.newton import FURTHER, RealTimeIteration
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
@@ -42,7 +49,7 @@ from trajopt.transcription.transcribe import (
     program_like,
     values_of,
 )
-from trajopt.transcription.unknowns import Layout
+from trajopt.transcription.unknowns import Layout, Unknowns
 
 ENDED = (Status.CONVERGED, Status.ITERATION_LIMIT)
 WORST = 1e-2  # of a row's scale: the largest violation of a plan that is taken in place of the one before
@@ -59,17 +66,49 @@ class Step:
         where else no plan was found, `is_new` is False and the plan is the one before, `age` seconds old;
         the last iterate, to be used for nothing but a look at it, where there was none before
     reason : "" or a sentence on what was wrong
-    nlp, result : the program, and the point that the steps led to
+    result : the point that the steps led to;  unknowns : the map from it to the plan
+    program : one of the structure and the scaling of the plan's own, which may have other values
+    stated : makes the problem and its program, which few callers ask for
     """
 
-    problem: Problem
     structure: ProgramStructure
-    nlp: NLP
+    program: NLP
+    unknowns: Unknowns
     result: Result
     status: Status
+    dynamics: Dynamics
+    stated: Callable[[], tuple[Problem, NLP]]
     age: float = 0.0
     is_new: bool = True
     reason: str = ""
+
+    @staticmethod
+    def of(problem: Problem, structure: ProgramStructure, nlp: NLP, result: Result, reason: str = "") -> Step:
+        """The step to a point of a problem's program; no plan where there is a reason."""
+        return Step(
+            structure,
+            nlp,
+            nlp.unknowns,
+            result,
+            result.status,
+            problem.dynamics,
+            partial(_both, problem, nlp),
+            is_new=not reason,
+            reason=reason,
+        )
+
+    @cached_property
+    def _stated(self) -> tuple[Problem, NLP]:
+        return self.stated()
+
+    @property
+    def problem(self) -> Problem:
+        return self._stated[0]
+
+    @property
+    def nlp(self) -> NLP:
+        """The program of the plan."""
+        return self._stated[1]
 
     @property
     def violation(self) -> float:
@@ -88,19 +127,19 @@ class Step:
 
     @cached_property
     def curve(self) -> Curve:
-        return self.nlp.unknowns.curve(self.result.y)
+        return self.unknowns.curve(self.result.y)
 
     def x(self, t: ArrayLike) -> NDArray[np.float64]:
         """The planned state at times t (...,), (..., n) of a system, (..., 2 n) q and v of a robot."""
-        time, n = self._times(t), self.problem.dynamics.n
-        orders = (0,) if isinstance(self.problem.dynamics, System) else (0, 1)
+        time, n = self._times(t), self.dynamics.n
+        orders = (0,) if isinstance(self.dynamics, System) else (0, 1)
         found = self.curve.derivatives(time, orders)
         return np.concatenate([found[order][..., :n] for order in orders], axis=-1)
 
     def u(self, t: ArrayLike) -> NDArray[np.float64]:
         """The controls at times t (...,): all of a system, one after the other; of a robot its torques."""
-        time, n = self._times(t), self.problem.dynamics.n
-        if isinstance(self.problem.dynamics, System):
+        time, n = self._times(t), self.dynamics.n
+        if isinstance(self.dynamics, System):
             return self.curve(time)[..., n:]
         return self.solution.tau(time)
 
@@ -109,7 +148,7 @@ class Step:
 
         Raises ShapeError for a state of another size.
         """
-        measured = np.concatenate(list(split_state(self.problem, state).values()))
+        measured = np.concatenate(list(split_state(self.dynamics, state).values()))
         return self.u(t) + self.gains @ (measured - self.x(t))
 
     @cached_property
@@ -130,13 +169,13 @@ class Step:
         return np.clip(numbers(t, "the times") + self.age, 0.0, self.curve.duration)
 
 
-def split_state(problem: Problem, state: ArrayLike) -> dict[str, Array]:
+def split_state(dynamics: Dynamics, state: ArrayLike) -> dict[str, Array]:
     """Input -> values of a measured state: x_start of a system, q_start and v_start of a robot.
 
     Raises ShapeError for another number of components.
     """
-    n, given = problem.dynamics.n, numbers(state, "the state").ravel()
-    if isinstance(problem.dynamics, System):
+    n, given = dynamics.n, numbers(state, "the state").ravel()
+    if isinstance(dynamics, System):
         if given.size != n:
             raise ShapeError(f"the state has {given.size} components: give all {n} of the system")
         return {"x at the start": given}
@@ -148,12 +187,16 @@ def split_state(problem: Problem, state: ArrayLike) -> dict[str, Array]:
 def shifted_unknowns(shifts: PlanShifts, values: ProgramValues, before: Step, elapsed: float) -> Array:
     """The unknowns from which a step begins: those of the plan before, later by `elapsed` seconds."""
     structure, elimination = shifts.structure, values.unknowns.elimination
-    x = before.nlp.unknowns.elimination.expand(before.result.y)
+    x = before.unknowns.elimination.expand(before.result.y)
     if elapsed or structure is not before.structure:
         durations = elimination.expand(elimination.reduce(x))[values.unknowns.layout.durations]
         x = shifts.unknowns(before.structure, x, elapsed, durations)
     y = nearest_point(elimination, structure.nearest_change, structure.solution.fixed, x)
     return values.bounds.clipped(y)
+
+
+def _both(problem: Problem, nlp: NLP) -> tuple[Problem, NLP]:
+    return problem, nlp
 
 
 def _shape(layout: Layout) -> Hashable:
@@ -205,7 +248,7 @@ def _at_other_state(step: Step, change: Array) -> tuple[ProgramFunctions, Array,
     """The functions of the program from another state, the constants c, and limits of rows and bounds."""
     nlp, structure, problem = step.nlp, step.structure, step.problem.independent_copy()
     problem.measured = True
-    for name, own in split_state(problem, change).items():
+    for name, own in split_state(problem.dynamics, change).items():
         for number, each in enumerate(problem.constraints):
             if each.name == name and each.over == START:
                 moved = each.lower + own
@@ -221,8 +264,8 @@ def _at_other_state(step: Step, change: Array) -> tuple[ProgramFunctions, Array,
 
 def _controls_of(step: Step, curve: Curve) -> Array:
     """The first controls of a motion near that of the plan."""
-    if isinstance(step.problem.dynamics, System):
-        return curve(0.0)[step.problem.dynamics.n :]
+    if isinstance(step.dynamics, System):
+        return curve(0.0)[step.dynamics.n :]
     return replace(step.solution, curve=curve).tau(0.0)
 
 
@@ -230,8 +273,7 @@ def first_step(problem: Problem, structure: ProgramStructure, solver: Solver, ru
     """The plan of a problem from its guess, solved to the end; of its last iterate where that is none."""
     nlp = cold_program(structure, values_of(structure, problem), problem)
     result = run_solver(solver, nlp, None, run)
-    reason = _reason(result)
-    return Step(problem, structure, nlp, result, result.status, is_new=not reason, reason=reason)
+    return Step.of(problem, structure, nlp, result, _reason(result))
 
 
 def _reason(result: Result) -> str:
@@ -241,6 +283,67 @@ def _reason(result: Result) -> str:
     if not result.infeasibility <= WORST:
         return f"rows are violated by {result.infeasibility:.2g} of their scale"
     return ""
+
+
+class ComposedSteps:
+    """Steps of a program by maps that are composed once, for each set of inputs that are given together."""
+
+    def __init__(self, problem: Problem, shifts: PlanShifts, table: InputTable) -> None:
+        self.problem, self.shifts, self.table = problem, shifts, table
+        self._kept: dict[tuple[str, ...], tuple[NLP, Composition | None]] = {}
+
+    def prepare(self, plan: Step, names: Sequence[str]) -> Composition | None:
+        """The maps for inputs of these names and the scaling of a plan, made at the first call."""
+        found = self._kept.get(tuple(names))
+        if found is None or not found[0].scaling.same(plan.program.scaling):
+            found = self._kept[tuple(names)] = plan.program, self._composed(plan, names)
+        return found[1]
+
+    def next(self, before: Step, elapsed: float, given: Mapping[str, Any]) -> Step | None:
+        """The next step, with the active set of the plan before; None where the general one is asked for."""
+        same = before.structure is self.shifts.structure
+        maps = self.prepare(before, tuple(given)) if same else None
+        if maps is None:
+            return None
+        p = np.concatenate(
+            [each.numbers_of(own) for each, own in zip(maps.inputs, given.values(), strict=True)]
+        )
+        if not np.isfinite(p).all():
+            return None
+        last = before.result
+        multipliers = np.append(last.row_multipliers, last.upper_multipliers - last.lower_multipliers)
+        x = before.unknowns.elimination.expand(last.y)
+        with np.errstate(all="ignore"):
+            found = maps.step(x, multipliers, before.age + elapsed, p, TOLERANCE, WORST)
+        if found is None:
+            return None
+        unknowns, result = found
+        stated = partial(self._stated, maps, p, result.y)
+        return Step(
+            self.shifts.structure, maps.nlp, unknowns, result, result.status, self.problem.dynamics, stated
+        )
+
+    def _composed(self, plan: Step, names: Sequence[str]) -> Composition | None:
+        structure, inputs = self.shifts.structure, [self.table.find(name) for name in names]
+        traced = all(implements(block, SymbolicBlock) for block in structure.maps.chain.graph.blocks)
+        fitting = [each for each in inputs if isinstance(each, LimitInput) and not each.unchanging.any()]
+        if not traced or self.problem.datasets or len(fitting) < len(inputs):
+            return None
+        base = self.problem.independent_copy()
+        base.measured = True
+        try:
+            nlp = program_at(structure, values_of(structure, base), plan.result.y, plan.program.scaling)
+            pays = nlp.has_hessian and sparse_steps_pay(nlp)
+            return Composition.of(base, self.shifts, nlp, fitting) if pays else None
+        except (OptionError, ProblemError):  # an input that changes the program otherwise than linearly
+            return None
+
+    def _stated(self, maps: Composition, p: Array, y: Array) -> tuple[Problem, NLP]:
+        problem = self.problem.independent_copy()
+        put_numbers(problem, maps.inputs, p)
+        problem.measured = True
+        structure = self.shifts.structure
+        return problem, program_like(maps.nlp, structure, values_of(structure, problem), y)
 
 
 def next_step(
@@ -258,21 +361,21 @@ def next_step(
     structure, elapsed_in_all = shifts.structure, before.age + elapsed
     values = values_of(structure, problem)
     is_other = structure is not before.structure
-    if is_other and _shape(values.unknowns.layout) != _shape(before.nlp.unknowns.layout):
+    if is_other and _shape(values.unknowns.layout) != _shape(before.unknowns.layout):
         raise OptionError(
             f"before is a plan of '{before.problem.name}', which has other unknowns than '{problem.name}': "
             "give one with as many intervals, the same curves and parameters"
         )
     y = shifted_unknowns(shifts, values, before, elapsed_in_all)
-    nlp = program_at(structure, values, y) if is_other else program_like(before.nlp, structure, values, y)
+    nlp = program_at(structure, values, y) if is_other else program_like(before.program, structure, values, y)
     point = before.result.warm_start
-    start = shifts.multipliers(nlp, before.nlp, before.structure, point, elapsed_in_all)
+    start = shifts.multipliers(nlp, before.program, before.structure, point, elapsed_in_all)
     result = _stepped(nlp, start, steps, run)
     if run.expired:
         return before.held(elapsed, Status.TIME_LIMIT, Status.TIME_LIMIT.value)
     reason = _reason(result)
     if not reason:
-        return Step(problem, structure, nlp, result, result.status)
+        return Step.of(problem, structure, nlp, result)
     return before.held(elapsed, Status.INFEASIBLE if result.status in ENDED else result.status, reason)
 
 

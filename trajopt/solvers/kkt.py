@@ -257,6 +257,11 @@ def status_of_point(
     return Status.INCOMPATIBLE if found.least > threshold else result.status
 
 
+def grown(start: Array, y: Array) -> Array:
+    """Mask of the unknowns that grew a millionfold since the start."""
+    return FEASIBILITY * np.abs(y - start) > 1.0 + np.abs(start)
+
+
 def falls_for_ever(nlp: Program, start: WarmStart, y: np.ndarray) -> bool:
     """True if unknowns of y that grew a millionfold since the start may grow as much again, and f falls on.
 
@@ -264,11 +269,10 @@ def falls_for_ever(nlp: Program, start: WarmStart, y: np.ndarray) -> bool:
     than y and the start do together, and f(y) - f(y + d) is at least half of f(y - d / 2) - f(y) > 0. No
     minimum is like that, however small the gradient is beside the multipliers.
     """
-    apart = y - start.y
-    grown = FEASIBILITY * np.abs(apart) > 1.0 + np.abs(start.y)
-    if not grown.any():
+    far = grown(start.y, y)
+    if not far.any():
         return False
-    step = np.where(grown, apart, 0.0)
+    step = np.where(far, y - start.y, 0.0)
     ahead, behind = y + step, y - 0.5 * step
     violations = [largest_violation(nlp, at, nlp.rows(at)) for at in (start.y, y, ahead)]
     if not violations[2] <= max(violations[0] + violations[1], FEASIBILITY):

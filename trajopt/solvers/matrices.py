@@ -142,6 +142,16 @@ class Matrices:
         places, both = self._hessian
         return self._of(places, np.append(entries[both], self._zeros))
 
+    @property
+    def both_triangles(self) -> np.ndarray:
+        """The numbers of the entries of the lower triangle that both triangles have, in their order."""
+        return self._hessian[1]
+
+    @property
+    def constraint_places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries of A: those of the Jacobian, then those of bounds."""
+        return self._constraints.rows, self._constraints.columns
+
     def _of(self, places: MatrixPlaces, values: np.ndarray) -> Any:
         return places.sparse(values) if self.is_sparse else places.dense(values)
 

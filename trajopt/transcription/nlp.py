@@ -150,6 +150,10 @@ class Scaling:
     rows: Array
     objective: float
 
+    def same(self, other: Scaling) -> bool:
+        """True if the factors are the same."""
+        return self is other or (self.objective == other.objective and np.array_equal(self.rows, other.rows))
+
     def rescaled(self, point: WarmStart, now: Scaling) -> WarmStart:
         """A point with multipliers in these factors, for other factors of as many rows; else as it is."""
         if self.rows.shape != now.rows.shape:

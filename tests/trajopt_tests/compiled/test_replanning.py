@@ -165,6 +165,7 @@ def test_an_arm_follows_a_goal_that_moves(arm):
         worst = max(worst, float(np.abs(step.u(0.0) - best.tau(0.0)).max()))
         assert step.is_new, step.reason
     assert worst < 0.1
+    assert arm._composed is None or arm._composed.prepare(step, ("q at the start", "v at the start")) is None
     held = arm.step(step.x(0.02), before=step, elapsed=0.02, goal=[np.inf, 0.0])
     assert held.status is Status.EVALUATION_ERROR and not held.is_new
 

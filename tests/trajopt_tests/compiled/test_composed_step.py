@@ -1,0 +1,82 @@
+"""Steps by composed maps are the general steps, where the active set stays; elsewhere there is none."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from benchmarks.solvers import mpc
+from trajopt.parametric.replanning import ComposedSteps
+from trajopt.solvers.solver import Status
+
+PERIOD = 0.02
+STATE = np.array([0.05, 0.02, 0.0, 0.0])
+NAMES = ("x at the start", "force")
+
+
+@pytest.fixture(scope="module")
+def cart():
+    compiled = mpc.compiled_problem()
+    return compiled, compiled.step(STATE, force=(-15.0, 15.0))
+
+
+def general(compiled, monkeypatch, *args, **given):
+    with monkeypatch.context() as patch:
+        patch.setattr(ComposedSteps, "next", lambda *_: None)
+        return compiled.step(*args, **given)
+
+
+def is_composed(compiled, step, names=NAMES):
+    maps = compiled._composed.prepare(step, names)
+    return maps is not None and step.program is maps.nlp
+
+
+def test_it_is_the_general_step_up_to_rounding(cart, monkeypatch):
+    compiled, step = cart
+    rng = np.random.default_rng(2)
+    for k in range(5):
+        state = step.x(PERIOD) + 0.01 * rng.standard_normal(4)
+        given = dict(before=step, elapsed=(1 + k % 2) * PERIOD, force=(-15.0 + k, 15.0))
+        other = general(compiled, monkeypatch, state, **given)
+        step = compiled.step(state, **given)
+        assert is_composed(compiled, step) and not is_composed(compiled, other)
+        assert step.status is other.status and step.is_new
+        for name in ("y", "row_multipliers", "lower_multipliers", "upper_multipliers"):
+            one, two = getattr(step.result, name), getattr(other.result, name)
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-10 * max(1.0, np.abs(two).max()))
+        assert step.result.objective == pytest.approx(other.result.objective, rel=1e-10)
+        assert abs(step.violation - other.violation) < 1e-12
+
+
+def test_limits_that_join_the_active_set_are_left_to_the_general_step(cart, monkeypatch):
+    compiled, first = cart
+    given = dict(before=first, elapsed=PERIOD, force=(-15.0, 15.0))
+    state = np.array([0.0, 0.35, 0.0, 0.5])
+    step = compiled.step(state, **given)
+    assert step.is_new and not is_composed(compiled, step)
+    assert step.u(0.0)[0] == pytest.approx(-15.0, abs=1e-9)
+    np.testing.assert_array_equal(step.result.y, general(compiled, monkeypatch, state, **given).result.y)
+
+
+def test_problem_and_program_of_a_step_are_those_of_its_values(cart):
+    compiled, first = cart
+    step = compiled.step(first.x(PERIOD), before=first, elapsed=PERIOD, force=(-12.0, 15.0))
+    assert is_composed(compiled, step)
+    np.testing.assert_allclose(step.x(0.0), first.x(PERIOD), atol=1e-12)
+    assert step.problem.extras["force"].lower == -12.0 and step.nlp.lower[-1] == -12.0
+    assert np.abs(step.nlp.rows(step.result.y)).max() == pytest.approx(step.violation, abs=1e-12)
+    assert step.solution.objective == pytest.approx(step.result.objective / step.nlp.objective_scale)
+    functions = compiled._composed.prepare(step, NAMES).functions
+    u = pickle.loads(pickle.dumps(functions)).values(np.ones((3, 10)))
+    np.testing.assert_array_equal(u, functions.values(np.ones((3, 10))))
+
+
+def test_what_contradicts_itself_holds_the_plan(cart):
+    compiled, first = cart
+    bad = {Status.EVALUATION_ERROR: STATE * np.nan, Status.TIME_LIMIT: STATE}
+    for status, state in bad.items():
+        seconds = 1e-9 if status is Status.TIME_LIMIT else None
+        held = compiled.step(state, before=first, force=(-15.0, 15.0), seconds=seconds)
+        assert held.status is status and not held.is_new
+    wide = compiled.step(np.array([0.0, 3.0, 0.0, 9.0]), before=first, force=(-15.0, 15.0))
+    assert not is_composed(compiled, wide)
