@@ -120,8 +120,8 @@ def header(tables: StepTables, terms: NodeTerms, names: Names, elapsed: float) -
  *     }}
  *
  * Units are those of the problem. A plan is a struct of its own; it is large, so keep it off the stack.
- * A plan that goes on ages. From one that is far from all that is measured, as after an input that was wrong,
- * no step may lead back: call {name}_start again where it fails many times.
+ * A plan that goes on ages. Where no step leads on from it, as after an input that was wrong, the step begins
+ * at the plan that was written, which takes as long again.
  */
 #ifndef {name}_h_included
 #define {name}_h_included

@@ -527,19 +527,12 @@ void STEP_START(Plan *w)
     for (int row = 0; row < M; row++) w->length[row] = 1.0;
 }
 
-STEP_STATUS STEP_STEP(Plan *w, const double *inputs, int samples)
+/* Steps for the inputs now from a plan so many samples old; w->y, w->mu and the violation are the new plan. */
+static STEP_STATUS steps_from(Plan *w, const double *y, const double *mu, const double *before, int samples,
+                              double *violation)
 {
-    double violation;
     int number = 0;
-    if (samples < 0) return STEP_BAD_INPUT;
-    w->plan.age = w->plan.age > MOST_SAMPLES - samples ? MOST_SAMPLES : w->plan.age + samples;
-    for (int i = 0; i < INPUTS; i++)
-        if (!isfinite(inputs[i])) return STEP_BAD_INPUT;
-    memcpy(w->inputs, inputs, sizeof w->inputs);
-    put_inputs(w);
-    for (int row = 0; row < M; row++)
-        if (!(w->lower[row] <= w->upper[row])) return STEP_BAD_INPUT;
-    shift(w, w->plan.y, w->plan.multipliers, w->plan.inputs, w->plan.age);
+    shift(w, y, mu, before, samples);
     active_sides(w);
     rows_at(w, w->y);
     for (;;) {
@@ -550,10 +543,28 @@ STEP_STATUS STEP_STEP(Plan *w, const double *inputs, int samples)
         memcpy(w->side, w->best.side, sizeof w->side);
         number++;
         rows_at(w, w->y);
-        violation = violation_of(w);
-        if (violation <= WORST) break;
+        *violation = violation_of(w);
+        if (*violation <= WORST) return STEP_NEW;
         if (number > FURTHER) return STEP_INFEASIBLE;
     }
+}
+
+STEP_STATUS STEP_STEP(Plan *w, const double *inputs, int samples)
+{
+    double violation;
+    STEP_STATUS status;
+    if (samples < 0) return STEP_BAD_INPUT;
+    w->plan.age = w->plan.age > MOST_SAMPLES - samples ? MOST_SAMPLES : w->plan.age + samples;
+    for (int i = 0; i < INPUTS; i++)
+        if (!isfinite(inputs[i])) return STEP_BAD_INPUT;
+    memcpy(w->inputs, inputs, sizeof w->inputs);
+    put_inputs(w);
+    for (int row = 0; row < M; row++)
+        if (!(w->lower[row] <= w->upper[row])) return STEP_BAD_INPUT;
+    status = steps_from(w, w->plan.y, w->plan.multipliers, w->plan.inputs, w->plan.age, &violation);
+    /* A plan that followed an input that was wrong may be far from all that is measured. */
+    if (status != STEP_NEW && steps_from(w, START, START_MULTIPLIERS, START_INPUTS, 0, &violation) != STEP_NEW)
+        return status;
     w->plan.violation = clipped(w, violation);
     memcpy(w->plan.y, w->y, sizeof w->y);
     memcpy(w->plan.multipliers, w->mu, sizeof w->mu);

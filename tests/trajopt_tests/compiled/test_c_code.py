@@ -134,6 +134,16 @@ def test_steps_are_those_of_python_with_limits_that_become_active(upright, writt
     assert written.step([*state, 0.0]) == NEW and written.gap(step) < EQUAL
 
 
+@compiler
+@pytest.mark.long
+def test_a_plan_that_a_wrong_state_led_away_comes_back(upright, written):
+    """No step leads back from it, but one from the plan that was written."""
+    compiled, first = upright
+    assert written.step([1e6, 1e6, 0.0]) == NEW
+    assert written.step([0.2, 0.0, 0.0]) == NEW
+    assert written.gap(compiled.step([0.2, 0.0], before=first)) < EQUAL
+
+
 @trajopt.term
 def following(node):
     return node.q - node.parameter("goal")
