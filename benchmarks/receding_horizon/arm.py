@@ -127,6 +127,10 @@ class MovingGoal:
         """Lost the goal."""
         return self.sample * PERIOD > 1.0 and self.misses[-1] > LOST
 
+    def was_lost(self, delay: int) -> bool:
+        """Not known."""
+        return False
+
     def _measured(self, rng: np.random.Generator) -> np.ndarray:
         state = np.concatenate([self.data.qpos, self.data.qvel])
         return state + NOISE * rng.standard_normal(state.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 
 import mujoco
@@ -38,18 +39,23 @@ class CartPole:
         self.model = mujoco.MjModel.from_xml_string(MJCF)
         self.data, self.sample, self.push, self.force = mujoco.MjData(self.model), 0, 0.0, 0.0
         self.data.qpos[:], self.data.qvel[:] = 0.2 * rng.standard_normal(2), 0.2 * rng.standard_normal(2)
+        self.course: list[tuple[np.ndarray, np.ndarray, float]] = []  # place and rates, push, of every sample
         return self._measured(rng)
 
     def move(self, step: Step, rng: np.random.Generator) -> np.ndarray:
         if self.sample % EVERY == 0:
             self.push = PUSH * rng.standard_normal()
-        self.force, pole = float(step.u(0.0)[0]), self.model.body("pole").id
-        self.data.qfrc_applied[0] = self.force
-        self.data.xfrc_applied[pole, 0] = self.push if self.sample % EVERY < LONG else 0.0
-        for _ in range(round(PERIOD / STEP)):
-            mujoco.mj_step(self.model, self.data)
+        self.force = float(step.u(0.0)[0])
+        push = self.push if self.sample % EVERY < LONG else 0.0
+        self.course.append((self.data.qpos.copy(), self.data.qvel.copy(), push))
+        self._apply(self.data, self.force, push)
         self.sample += 1
         return self._measured(rng)
+
+    def _apply(self, data: mujoco.MjData, force: float, push: float) -> None:
+        data.qfrc_applied[0], data.xfrc_applied[self.model.body("pole").id, 0] = force, push
+        for _ in range(round(PERIOD / STEP)):
+            mujoco.mj_step(self.model, data)
 
     def predicted(self, state: np.ndarray, step: Step) -> np.ndarray:
         """Runge-Kutta of order 4 of the model."""
@@ -75,6 +81,28 @@ class CartPole:
 
     def has_fallen(self) -> bool:
         return abs(float(self.data.qpos[1])) > FALLEN
+
+    def was_lost(self, delay: int) -> bool:
+        """The full force either way, from the first measurement of the last push on, does not right the pole.
+
+        The spin towards the side that it falls to grows less, the larger the force to that side is, at every
+        state short of a fall: no other force rights it where that one does not.
+        """
+        first = (self.sample - 1) // EVERY * EVERY + 1 + delay
+        return first >= self.sample or not any(self._rights(first, way) for way in (-1.0, 1.0))
+
+    def _rights(self, first: int, way: float) -> bool:
+        """The full force from a sample on, under the pushes that were, brings the pole upright."""
+        data = mujoco.MjData(self.model)
+        data.qpos[:], data.qvel[:], _ = self.course[first]
+        leaning = np.sign(self.data.qpos[1])
+        for sample in itertools.count(first):
+            self._apply(data, way * mpc.FORCE, self.course[sample][2] if sample < self.sample else 0.0)
+            if leaning * data.qpos[1] > FALLEN:
+                return False
+            if leaning * data.qvel[1] <= 0.0:
+                return True
+        raise AssertionError("the pole rises or falls")
 
     def _measured(self, rng: np.random.Generator) -> np.ndarray:
         return np.concatenate([self.data.qpos, self.data.qvel]) + NOISE * rng.standard_normal(4)

@@ -53,6 +53,10 @@ class Plant(Protocol):
 
     def has_fallen(self) -> bool: ...
 
+    def was_lost(self, delay: int) -> bool:
+        """True of a fall that no controls could prevent once a measurement showed the last push."""
+        ...
+
 
 def joint_drives(
     step: Step, inertia: Vector, joints: slice, times: Vector, frequency: float
@@ -80,11 +84,13 @@ def joint_drives(
 class Trial:
     """The course of one closed loop.
 
+    lost : it fell, and no controls could have prevented that once a measurement showed the push
     excess : largest, in multiples of the limit's size; ms : processor time of every step
     held : steps at which the plan before went on
     """
 
     fell: bool = False
+    lost: bool = False
     excess: float = 0.0
     held: int = 0
     ms: list[float] = field(default_factory=list)
@@ -108,6 +114,7 @@ def closed_loop(plant: Plant, seed: int, samples: int, delay: int) -> Trial:
         seen.append(state)
         trial.excess = max(trial.excess, plant.excess())
         if plant.has_fallen():
-            trial.fell = True
+            trial.lost = plant.was_lost(delay)
+            trial.fell = not trial.lost
             break
     return trial

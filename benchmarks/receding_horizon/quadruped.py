@@ -142,6 +142,10 @@ class PushedTrot:
     def has_fallen(self) -> bool:
         return not self.data.qpos[2] > FALLEN
 
+    def was_lost(self, delay: int) -> bool:
+        """Not known."""
+        return False
+
     def _measured(self, rng: np.random.Generator) -> np.ndarray:
         p, (q, v) = rotation_vector(self.data.qpos[3:7]), (self.data.qpos, self.data.qvel)
         R = np.empty(9)
