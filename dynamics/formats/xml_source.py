@@ -15,6 +15,7 @@ LARGEST = 10_000_000
 # Elements of xacro that no expanded file has; calls of macros that were not found stay in some.
 XACRO = ("macro", "include", "property", "arg", "if", "unless", "insert_block", "element", "attribute")
 READERS = {"mujoco": "from_mujoco", "OpenSimDocument": "load_osim"}
+WINDOWS = "cp1252"  # the encoding of texts that were pasted into files which say that they are UTF-8
 MOST_FILES = 1000  # of a folder that are looked at for a name
 
 
@@ -31,9 +32,11 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
         try:
             return fromstring(content, forbid_dtd=True)
         except ParseError as error:
-            if "unbound prefix" not in str(error):
+            if "unbound prefix" in str(error):
+                return fromstring(with_prefixes(content), forbid_dtd=True)
+            if isinstance(content, str) or not has_foreign_bytes(content):
                 raise
-            return fromstring(with_prefixes(content), forbid_dtd=True)
+            return fromstring(content.decode(WINDOWS, "replace"), forbid_dtd=True)
     except DefusedXmlException as error:
         raise UrdfError(
             f"{where} has a document type or declares entities, which are refused: remove <!DOCTYPE ...> "
@@ -41,6 +44,18 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
         ) from error
     except (ParseError, ValueError, LookupError) as error:
         raise UrdfError(f"{where} is not well-formed XML: {error}") from error
+
+
+def has_foreign_bytes(content: bytes) -> bool:
+    """True for XML that is UTF-8 by what it says, or says nothing, and has bytes that UTF-8 does not have."""
+    declared = re.match(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""", content)
+    if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def without_double_colons(content: bytes | str) -> bytes | str:

@@ -43,7 +43,8 @@ def rewrite(model: Element) -> None:
             _place(joint, *(ends[name].rpartition("/")[2] for name in ("parent_body", "child_body")))
     for body in list(objects(model, "BodySet")):
         for joint in body.findall("Joint/*"):
-            parent = text_of(joint, "parent_body", what=f"joint '{name_of(joint, 'a joint')}'")
+            named = f"joint '{joint.get('name') or joint.tag}'"  # one without a name gets that of its type
+            parent = text_of(joint, "parent_body", what=named)
             _place(joint, parent, name_of(body, "a body"))
             held.append(joint)
         _rewrite_body(model, body)

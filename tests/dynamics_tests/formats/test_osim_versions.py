@@ -78,6 +78,18 @@ def test_an_older_file_is_the_robot_of_the_same_model_in_version_4():
     assert old.markers == ("mark",) and old.spheres[0].radius == 0.05
 
 
+def test_joints_of_an_older_file_without_a_name_are_called_by_their_type():
+    """As OpenSim's own reader calls them, the second with a number."""
+    named = older()
+    bare = named.replace(' name="hip_joint"', "").replace(' name="knee_joint"', "")
+    found, expected = dynamics.load_osim(bare), dynamics.load_osim(named)
+    assert [joint.name for joint in found.joints] == ["customjoint", "customjoint_0"]
+    q, v, a = np.random.default_rng(0).normal(size=(3, 2))
+    np.testing.assert_array_equal(
+        found.robot.inverse_dynamics(q, v, a), expected.robot.inverse_dynamics(q, v, a)
+    )
+
+
 def test_a_reversed_joint_is_refused_by_name():
     with pytest.raises(OsimError, match="joint 'hip_joint' is reversed"):
         dynamics.load_osim(older(reverse="true"))

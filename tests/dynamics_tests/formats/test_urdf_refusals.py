@@ -132,12 +132,27 @@ def test_a_file_that_is_too_large_or_not_text_is_refused(tmp_path):
     path.write_bytes(b"<robot>" + b" " * 20_000_000 + b"</robot>")
     with pytest.raises(UrdfError, match=r"robot.urdf' has 10000001 bytes or more; at most 10000000 are read"):
         load_urdf(path)
-    for content in (b"\x89PNG\r\n", b"<robot>\xff</robot>", b'<?xml version="1.0" encoding="none"?><robot/>'):
+    for content in (b"\x89PNG\r\n", b"<robot>\x01</robot>", b'<?xml version="1.0" encoding="none"?><robot/>'):
         path.write_bytes(content)
         with pytest.raises(UrdfError, match=r"robot.urdf' is not well-formed XML"):
             load_urdf(path)
     with pytest.raises(UrdfError, match=r"cannot read .*; give a path"):
         load_urdf(tmp_path)
+
+
+@pytest.mark.parametrize("declared", ["", '<?xml version="1.0" encoding="UTF-8"?>'])
+def test_bytes_of_windows_in_a_file_that_is_utf_8_by_what_it_says_are_read(tmp_path, declared):
+    """A dash and a letter of a comment, of a name and of a label, as texts that were pasted have them."""
+    text = one_joint().replace("<robot", "<!-- 829\x96840, J\xf6rg --><robot", 1)
+    path = tmp_path / "robot.urdf"
+    path.write_bytes((declared + text.replace('"j"', '"kn\xe4"')).encode("latin-1"))
+    assert load_urdf(path).joint_names == ("knä",)
+    path.write_bytes((declared + text.replace("</robot>", "</robbot>")).encode("latin-1"))
+    with pytest.raises(UrdfError, match="not well-formed XML"):
+        load_urdf(path)
+    path.write_bytes('<?xml version="1.0" encoding="ascii"?><robot name="ä"/>'.encode("latin-1"))
+    with pytest.raises(UrdfError, match="not well-formed XML"):  # it is told to be of another encoding
+        load_urdf(path)
 
 
 @pytest.mark.parametrize(
