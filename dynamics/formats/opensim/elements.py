@@ -17,7 +17,7 @@ from dynamics.formats.xml_source import xml_root
 from dynamics.model.mass_properties import IDENTITY, Pose
 from dynamics.model.rotation import about_x, about_y, about_z
 
-OLDEST = 20000  # of the versions that are read
+OLDEST = 10901  # of the versions that are read, by OpenSim 4 as here
 GROUND = "ground"
 OFFSET_FRAME = "PhysicalOffsetFrame"
 STATION_FRAME = "StationDefinedFrame"
@@ -43,7 +43,7 @@ def model_element(path_or_xml: str | os.PathLike[str]) -> tuple[Element, int]:
         )
     if not (version.isascii() and version.isdigit()) or int(version) < OLDEST:
         raise OsimError(
-            f"the file has version {short_repr(version)}; {OLDEST} or later is read: open it in OpenSim 4 "
+            f"the file has version {short_repr(version)}; {OLDEST} or later is read: open it in OpenSim 3.3 "
             "and save it again"
         )
     return model, int(version)

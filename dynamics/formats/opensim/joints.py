@@ -255,6 +255,11 @@ def _constant(kind: JointKind, axis: np.ndarray, way: float) -> Movement:
 
 def _custom(joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:
     """The six movements of a <SpatialTransform>; axes that are not written stay, as in OpenSim."""
+    if joint.find("TransformAxisSet") is not None:
+        raise OsimError(
+            f"{what} has a <TransformAxisSet>, of the first versions: open the file in OpenSim 3.3 and save it "
+            "again"
+        )
     axes = joint.findall("SpatialTransform/TransformAxis")
     by_name = {axis.get("name", ""): axis for axis in axes}
     names = [f"{kind}{k}" for kind in ("rotation", "translation") for k in (1, 2, 3)]

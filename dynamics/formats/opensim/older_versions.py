@@ -1,4 +1,4 @@
-"""Model files of OpenSim 2 and 3 rewritten in the elements of version 4, as its own reader does.
+"""Model files of OpenSim 1.9 to 3 rewritten in the elements of version 4, as its own reader does.
 
 There a joint stands inside the body that it moves and has its places in parent and child as vectors of its
 own; markers and spheres of contact name their body; six elements hold an inertia; `isDisabled` turns off.

@@ -135,7 +135,7 @@ def load_osim(
     repair_inertia: bool = False,
     muscles: bool = False,
 ) -> OsimModel:
-    """The robot of a model file of OpenSim (.osim), version 2 to 4, a path or XML from "<" on.
+    """The robot of a model file of OpenSim (.osim), version 1.9 to 4, a path or XML from "<" on.
 
     hold : coordinates that stay at their default values, or name -> value, rad or m
     names : other names of bodies and coordinates for the robot, and other signs and zeros of coordinates
@@ -162,7 +162,7 @@ def load_osim(
 
     Constraints that no tree holds, of points or of several coordinates, are left open, which an OsimWarning
     says. Raises OsimError for what no tree can be: loops of joints, models without a joint that moves,
-    unknown joints or functions, negative masses, files of OpenSim 1; InertiaError for links that no robot can
+    unknown joints or functions, negative masses, files before version 1.9.1; InertiaError for links that no robot can
     have; of muscles MuscleError for paths that pass no joint, surfaces without size, strengths and lengths of
     zero.
     """
@@ -210,6 +210,7 @@ def load_osim(
         "actuators, of coordinates that are none of the robot": set(torques) - set(free),
         "functions of time that prescribe coordinates": [k for k, x in coordinates.items() if x.prescribed],
         "coordinates, held at a value": held,
+        "coordinates that move nothing": coordinates.keys() - free.keys() - couplings.keys(),
     }
     on = OnRobot(frames, reading.places, own, couplings, written)
     read = read_muscles(model, robot, on) if muscles else None

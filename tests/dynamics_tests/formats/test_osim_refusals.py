@@ -35,7 +35,6 @@ THREE = f"<StationDefinedFrame name='f'>{CORNERS}<ab_axis>+x</ab_axis></StationD
 CONSTRAINT = '<PointConstraint name="shut"><isEnforced>true</isEnforced></PointConstraint>'
 MULTIPLE = "<MultiplierFunction name='function'><function>", "</function></MultiplierFunction>"
 CASES = {
-    "old": (osim_text([X], [PIN], version="10904"), "open it in OpenSim 4 and save it again"),
     "a URDF": ("<robot name='a'/>", "begins with <robot>.*read a URDF by dynamics.load_urdf"),
     "no model": ("<OpenSimDocument Version='40000'/>", "with a <Model> is expected"),
     "no XML": ("<OpenSimDocument", "not well-formed XML"),
@@ -90,7 +89,12 @@ CASES = {
                            "has the transform axes first, rotation2, .*are expected, each once"),
     "multiples": (osim_text([X], [custom(900 * MULTIPLE[0] + linear() + 900 * MULTIPLE[1])]),
                   "joint 'j', rotation1 has multiples of multiples without end"),
-    "no version": (osim_text([X], [PIN], version="\u00b2"), "20000 or later is read"),
+    "no version": (osim_text([X], [PIN], version="\u00b2"), "10901 or later is read"),
+    "first versions": (osim_text([X], [PIN], version="10900"), "open it in OpenSim 3.3 and save it again"),
+    "first joints": (
+        osim_text([X], [PIN.replace("PinJoint", "CustomJoint").replace("<coord", "<TransformAxisSet/><coord")]),
+        "joint '.*' has a <TransformAxisSet>, of the first versions",
+    ),
     "endless range": (osim_text([X], [joint("PinJoint", "pin", "ground", "x",
                                             ["<Coordinate name='a'><range>inf inf</range></Coordinate>"])]),
                       "coordinate 'a': its range begins at inf and ends at inf"),

@@ -62,8 +62,9 @@ def newer():
     return osim_text([links], joints)
 
 
-def test_an_older_file_is_the_robot_of_the_same_model_in_version_4():
-    old, new = dynamics.load_osim(older()), dynamics.load_osim(newer())
+@pytest.mark.parametrize("version", ["30000", "10902"])
+def test_an_older_file_is_the_robot_of_the_same_model_in_version_4(version):
+    old, new = dynamics.load_osim(older(version)), dynamics.load_osim(newer())
     q, v, a = np.random.default_rng(0).normal(size=(3, 2))
     links = ["thigh", "shank"]
     expected, found = (each.robot.forward_kinematics(q, links) for each in (new, old))
@@ -121,3 +122,14 @@ def test_an_axis_without_a_function_does_not_move():
     robot = dynamics.load_osim(osim_text([body("b")], [pin])).robot
     moved = robot.forward_kinematics(np.array([0.7]), ["b"]).position
     np.testing.assert_allclose(moved, robot.forward_kinematics(np.array([0.0]), ["b"]).position, atol=1e-15)
+
+
+def test_a_coordinate_that_no_axis_follows_is_named():
+    """As where every <function/> is empty, which OpenSim takes for zero."""
+    bare = spatial_transform(("0 0 1", "q", linear()), ("0 1 0", "idle", ""), *TURN[2:], *SLIDE)
+    custom = joint("CustomJoint", "j", "ground", "b", ["q", "idle"], transform=bare)
+    osim = dynamics.load_osim(osim_text([body("b")], [custom]))
+    assert osim.robot.joint_names == ("q",)
+    assert osim.left_out["coordinates that move nothing"] == ("idle",)
+    whole = dynamics.load_osim(osim_text([body("b")], [custom]), hold=["idle"])
+    assert "coordinates that move nothing" not in whole.left_out
