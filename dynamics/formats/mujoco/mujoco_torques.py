@@ -82,7 +82,7 @@ def force_range(mj: Any, i: int) -> ForceRange:
     stated = mj.actuator_forcerange[i] if mj.actuator_forcelimited[i] else UNLIMITED
     control, gain, bias = _control(mj, i), float(mj.actuator_gainprm[i, 0]), mj.actuator_biasprm[i]
     is_plain = mj.actuator_gaintype[i] == FIXED and mj.actuator_biastype[i] in (NONE, AFFINE)
-    if control is None or not is_plain:
+    if control is None or not is_plain or mj.actuator_plugin[i] >= 0:  # what a plugin multiplies is not known
         return ForceRange(stated, bool(mj.actuator_forcelimited[i]), False)
     with np.errstate(invalid="ignore"):
         force = np.nan_to_num(np.sort(gain * control), nan=0.0, posinf=np.inf, neginf=-np.inf)

@@ -153,3 +153,30 @@ def test_a_body_whose_joint_is_off_its_origin_has_a_frame_of_its_own():
     for rotation in poses.rotation:
         np.testing.assert_allclose(rotation.ravel(), data.body("b").xmat, atol=1e-15)
     assert silently(arm()).frame_names == ()
+
+
+PID = """<mujoco><extension><plugin plugin="mujoco.pid"><instance name="p"><config key="kp" value="2"/>
+<config key="ki" value="4"/><config key="imax" value="0.5"/></instance></plugin></extension><worldbody><body>
+<joint name="j" axis="0 1 0"/><geom type="capsule" size="0.05" fromto="0 0 0 0.5 0 0"/></body></worldbody>
+<actuator><plugin name="m" joint="j" plugin="mujoco.pid" instance="p" ctrlrange="-0.8 0.7" actdim="1"{}/>
+</actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("stated", "limits", "words"),
+    [
+        (' forcerange="-9 5"', (-9.0, 5.0), "controls that give servos less than these limits"),
+        ("", (-np.inf, np.inf), "limits of actuators that state no range of force"),
+    ],
+)
+def test_an_actuator_of_a_plugin_has_the_range_of_force_that_it_states(stated, limits, words):
+    """Its controls are angles and its gains are the plugin's: gain 1 times the angle was taken for a torque."""
+    text = PID.format(stated)
+    with pytest.warns(MujocoWarning, match=f"{words}.* m"):
+        model = dynamics.from_mujoco(text)
+    assert (model.limits.torque_lower[0], model.limits.torque_upper[0]) == limits
+    mj = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(mj)
+    data.qpos[0], data.ctrl[0] = -3.0, 0.7
+    mujoco.mj_forward(mj, data)
+    assert data.qfrc_actuator[0] > 1.0  # more than its control, below what it states
