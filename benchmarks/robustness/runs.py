@@ -14,7 +14,7 @@ import numpy as np
 import trajopt
 from benchmarks.robustness.cases import Case, arm_cases, problem_cases
 from benchmarks.shared.timing import commit
-from trajopt.refinement.starts.guess_search import perturbed
+from trajopt.refinement.guess_search import perturbed
 
 LIMIT = 120.0  # seconds of one solve; a solve takes a tenth of it on a machine without other work
 SPREAD = 0.3

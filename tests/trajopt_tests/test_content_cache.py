@@ -9,7 +9,7 @@ from tiers import fast_first
 
 import problems
 import trajopt
-from trajopt.base.content_cache import content_of
+from trajopt.base.arrays import content_of
 from trajopt.splines.basis import SplineBasis
 
 POINT = 0.01  # added to all unknowns of the start: no derivative vanishes there

@@ -19,9 +19,8 @@ from trajopt.problem.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
 from trajopt.refinement.mesh_levels import levels, other_solvers
-from trajopt.refinement.refined import refinements
-from trajopt.refinement.starts.several_starts import retries, several_starts
-from trajopt.refinement.starts.start_rules import default_refinement
+from trajopt.refinement.refined import default_refinement, refinements
+from trajopt.refinement.several_starts import retries, several_starts
 from trajopt.solution.journal import Journal
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import RunRecord

@@ -327,26 +327,17 @@ def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None 
 
     starts : of every part, where they are known
     """
-    if starts is None:
-        starts = [_start_of(part) for part in asked.parts]
-    parts = [_from(part, start) for part, start in zip(asked.parts, starts, strict=True)]
+    parts = list(asked.parts)
+    for k, part in enumerate(parts):
+        # Without a measurement, or a foot that stands at the start, nothing gives way.
+        gives_way = part.measured or any(0 in each.arcs for each in part.contacts.values())
+        start = starts[k] if starts is not None else MeasuredStart.of(part) if gives_way else None
+        if start is not None:
+            other = start.applied(part, all_rows=part.measured)
+            parts[k] = other if other.relaxations else part
     if all(one is other for one, other in zip(parts, asked.parts, strict=True)):
         return asked
     return cast(A, asked.with_problems(tuple(parts)))
-
-
-def _start_of(problem: Problem) -> MeasuredStart | None:
-    """None where nothing gives way: the start is no measurement, and no foot stands there."""
-    contacts = problem.contacts
-    stands = any(0 in each.arcs for each in contacts.values())
-    return MeasuredStart.of(problem) if problem.measured or stands else None
-
-
-def _from(problem: P, start: MeasuredStart | None) -> P:
-    if start is None:
-        return problem
-    other = start.applied(problem, all_rows=problem.measured)
-    return other if other.relaxations else problem
 
 
 def _start_row(problem: Problem, graph: Graph, number: int, own: Constraint, known: set[str]) -> StartRow:

@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.base.arguments import check_choice, check_count, check_positive, pluralize
 from trajopt.base.errors import warn_user
 from trajopt.base.tolerances import BETWEEN
+from trajopt.problem.phases import Asked
 from trajopt.problem.problem_parts import Refinement
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes, little_gain
 from trajopt.refinement.limit_nodes import LimitNodes
@@ -209,6 +210,14 @@ def _row(entry: Entry, errors: ErrorEstimate, note: str) -> RefinementRound:
     spans = sum(values.size for values in errors.equations)
     figures = errors.of_equations, errors.of_optimality
     return RefinementRound(spans, entry.answer.objective, *figures, kept=not note, note=note)
+
+
+def default_refinement(asked: Asked) -> Refinement:
+    """The recommendation of a problem; else nodes for limits, after halved spans with path equations."""
+    if asked.refinement is not None:
+        return asked.refinement
+    equations = any(c.is_path_equation for part in asked.parts for c in part.constraints)
+    return RefinedUntilVerified() if equations else LimitNodes()
 
 
 def refinements(journal: Journal, refine: Refinement | None) -> Policy[None]:

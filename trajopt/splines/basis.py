@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_count, numbers, short_repr
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import cached_if_small, read_only
+from trajopt.base.arrays import Array, cached_if_small, read_only
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 

@@ -31,8 +31,7 @@ from numpy.polynomial.legendre import Legendre, leggauss
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_choice, check_count
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import read_only
+from trajopt.base.arrays import Array, read_only
 from trajopt.splines.basis import SplineBasis
 
 Rule = tuple[NDArray[np.float64], NDArray[np.float64]]

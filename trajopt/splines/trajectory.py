@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_choice, check_count, check_instance, numbers, pluralize, short_repr
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import cached_if_small, keyed
+from trajopt.base.arrays import Array, cached_if_small, keyed
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SAME_TIME, SplineBasis
 from trajopt.splines.quadrature import SPAN_RULES, Collocation, Rule, RuleName, span_rule

@@ -13,8 +13,8 @@ from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem import Problem
-from trajopt.refinement.starts.guess_search import perturbed
-from trajopt.refinement.starts.several_starts import NEAR
+from trajopt.refinement.guess_search import perturbed
+from trajopt.refinement.several_starts import NEAR
 from trajopt.solution.journal import same_optimum
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution

@@ -23,8 +23,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import read_only
+from trajopt.base.arrays import Array, read_only
 from trajopt.graph.graph import Graph
 from trajopt.graph.quantities import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve

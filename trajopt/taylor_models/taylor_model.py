@@ -30,8 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import read_only
+from trajopt.base.arrays import Array, read_only
 from trajopt.taylor_models import taylor_model as series
 
 Series = tuple[Array, Array, Array]

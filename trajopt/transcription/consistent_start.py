@@ -52,7 +52,8 @@ def consistent_start(
         for each in problem.constraints
         if each.over == PATH and each.name != EQUATIONS and bool(np.all(each.lower == each.upper))
     ]
-    if not (isinstance(dynamics, System) and equations):
+    assert isinstance(dynamics, System)
+    if not equations:
         return start
     free = _controls_without_guess(problem, dynamics, equations)
     width = sum(curve.lower.size for curve in free.values())

@@ -31,8 +31,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import cached_if_small
+from trajopt.base.arrays import Array, cached_if_small
 from trajopt.graph.graph import ChainRule, Graph, increase, neighbours
 from trajopt.graph.protocols import Pairs, Values
 from trajopt.solvers.matrices import Entries, all_entries, product_entries

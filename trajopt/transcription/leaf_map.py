@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import cached_if_small, keyed
+from trajopt.base.arrays import Array, cached_if_small, keyed
 from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import SplineLeaf, parameter_leaf, slices_of
 from trajopt.problem.problem import Problem

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import cached_if_small, read_only
+from trajopt.base.arrays import Array, cached_if_small, read_only
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.protocols import Pairs, Values

@@ -27,6 +27,7 @@ from trajopt.problem.contacts.free_fall import refuse_free_fall, refuse_unpushed
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
+from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.terms.nonsmooth import Norm
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
@@ -317,7 +318,8 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
     functions, row_bounds = _unscaled(structure, values, guess)
     start = with_guessed_duration(problem, unknowns, guess, bounds, functions, row_bounds, values.linear)
     start = beside_singular_point(problem, unknowns, functions, row_bounds, bounds, start)
-    start = consistent_start(problem, unknowns, structure.spline_map, bounds, start)
+    if isinstance(problem.dynamics, System):
+        start = consistent_start(problem, unknowns, structure.spline_map, bounds, start)
     program = program_at(structure, values, start, unscaled=(functions, row_bounds))
     if not structure.slacks or (sizes := program.unknown_sizes) is None:
         return program

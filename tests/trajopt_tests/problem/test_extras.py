@@ -8,7 +8,7 @@ from tiers import fast_first
 
 import trajopt
 from trajopt.base import errors
-from trajopt.refinement.starts.guess_search import perturbed
+from trajopt.refinement.guess_search import perturbed
 
 
 @trajopt.term

@@ -5,7 +5,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.refinement.starts.guess_search import searched_guesses
+from trajopt.refinement.guess_search import searched_guesses
 from trajopt.transcription.transcribe import transcribe
 
 

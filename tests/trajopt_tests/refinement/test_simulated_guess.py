@@ -7,12 +7,12 @@ from tiers import long_first
 import dynamics
 import trajopt
 from benchmarks.robustness.cases import quick_pendulum
-from trajopt.refinement.starts.guess_search import (
+from trajopt.refinement.guess_search import (
     SWITCHES,
     _most_different,
     simulated_guesses,
 )
-from trajopt.refinement.starts.start_rules import can_be_simulated
+from trajopt.refinement.several_starts import can_be_simulated
 
 
 def mass(lower=-1.0, upper=1.0, rates=None, arcs=1, duration=(0.5, 8.0)):

@@ -8,9 +8,9 @@ import problems
 import trajopt
 from benchmarks.robustness.cases import moved_arm, quick_pendulum
 from trajopt.base.errors import OptionError
-from trajopt.refinement.starts import start_rules
-from trajopt.refinement.starts.guess_search import guessed_curves, swinging_guess
-from trajopt.refinement.starts.start_rules import ONE, SEARCHED, start_rule
+from trajopt.refinement import several_starts as starting
+from trajopt.refinement.guess_search import guessed_curves, swinging_guess
+from trajopt.refinement.several_starts import ONE, SEARCHED, start_rule
 from trajopt.solution.answers import program_of
 from trajopt.solvers.solver import Status
 
@@ -215,18 +215,18 @@ def long_climb():
 def test_a_duration_that_leads_nowhere_is_left_out_of_the_guess(is_default, monkeypatch):
     few = trajopt.Ipopt(max_iterations=60)
     if is_default:
-        monkeypatch.setattr(start_rules, "create", lambda: few)
+        monkeypatch.setattr(starting, "create", lambda: few)
     climb = trajopt.solve(long_climb(), few, refine=None)
     assert len(climb.journal.rows) == 1 + is_default  # a limit of the user's own is the last word
     assert climb.converged == is_default
     if is_default:
         assert climb.objective == pytest.approx(problems.goddard_rocket.REFERENCE, abs=1e-4)
-        assert climb.journal.rows[1].number >= start_rules.RETRIES.count  # no number of another guess
+        assert climb.journal.rows[1].number >= starting.RETRIES.count  # no number of another guess
 
 
 def test_one_start_keeps_its_duration(monkeypatch):
     few = trajopt.Ipopt(max_iterations=5)
-    monkeypatch.setattr(start_rules, "create", lambda: few)
+    monkeypatch.setattr(starting, "create", lambda: few)
     assert len(trajopt.solve(long_climb(), few, refine=None, starts=1).journal.rows) == 1
 
 

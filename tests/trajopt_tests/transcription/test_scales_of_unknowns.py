@@ -5,7 +5,7 @@ import pytest
 from tiers import fast_first
 
 import trajopt
-from trajopt.refinement.starts.guess_search import simulated_guesses
+from trajopt.refinement.guess_search import simulated_guesses
 
 
 def driven(unit, end=1.0):

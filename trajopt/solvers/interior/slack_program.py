@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trajopt.base.content_cache import cached_if_small, read_only
+from trajopt.base.arrays import cached_if_small, read_only
 from trajopt.solvers.interior.band_kernels import add_transposed
 from trajopt.solvers.interior.bands import Bands, bands_of
 from trajopt.solvers.kkt import lagrangian_gradient

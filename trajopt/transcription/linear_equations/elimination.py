@@ -24,8 +24,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from trajopt.base.arguments import list_names
-from trajopt.base.arrays import Array
-from trajopt.base.content_cache import cached_if_small
+from trajopt.base.arrays import Array, cached_if_small
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.base.tolerances import AGREEMENT, REPEATED
 from trajopt.solvers.matrices import matrix_of_parts, product

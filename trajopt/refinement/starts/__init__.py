@@ -1,1 +1,0 @@
-"""Several starts: perturbed guesses solved on coarse meshes, the best different optima carried on."""
