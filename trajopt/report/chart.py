@@ -111,12 +111,13 @@ def charts(
 def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:
     """The layout that the plots of a page share; `rows` gives its height.
 
-    Tools stand upright in the right margin: without a pointer they are always shown, and would hide a legend.
+    The title becomes a caption of the page. Tools stand upright in the right margin: without a pointer they
+    are always shown, and would hide a legend.
     """
     return {
-        "title": {"text": escape(title), "font": {"size": 14}, "x": 0.01, "y": 0.98},
+        "title": {"text": escape(title)},
         "height": rows * 300,  # pixels
-        "margin": {"l": 62, "r": 40, "t": 34, "b": 42},
+        "margin": {"l": 62, "r": 40, "t": 24, "b": 42},
         "modebar": {"orientation": "v"},
     }
 
@@ -138,13 +139,17 @@ def rounded(values: Any) -> list[Any]:
 
 PACKAGE = "plotly"
 
-#: Every chart becomes a plot when the page is there; double click shows limits that are far away, too.
+#: Every chart becomes a plot when the page is there, its title a caption, which narrow pages wrap; double
+#: click shows limits that are far away, too.
 START = """
 document.querySelectorAll("[data-plot]").forEach(function (place) {
   var plot = JSON.parse(place.dataset.plot);
-  place.textContent = "";
+  var caption = document.createElement("figcaption"), drawing = document.createElement("div");
+  caption.innerHTML = plot.layout.title.text;
+  delete plot.layout.title;
+  place.replaceChildren(caption, drawing);
   var tools = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"]};
-  Plotly.newPlot(place, plot.data, plot.layout, tools);
+  Plotly.newPlot(drawing, plot.data, plot.layout, tools);
 });
 """
 
