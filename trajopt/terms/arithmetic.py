@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -158,6 +159,11 @@ class Combination(Arithmetic):
 
     @property
     def quantity(self) -> str:
+        return self._quantity
+
+    @cached_property
+    def _quantity(self) -> str:
+        """The quantity, which is long for sums of sums, and asked for again and again by a verification."""
         own = [f"{factor}*({term.quantity})" for factor, term in self.parts]
         return "+".join([*own, *self._written(str)])
 
