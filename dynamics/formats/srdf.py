@@ -23,7 +23,7 @@ class Srdf:
 
     allowed_pairs : two links that may touch each other, and why, for `model.with_shapes`
     groups : name -> joints with a coordinate, in the robot's order
-    states : name of a group -> name of a state -> joint -> rad or m
+    states : name of a group, "" where none is named -> name of a state -> joint -> rad or m
     left_out : what the file holds beside, a phrase each
     """
 
@@ -36,8 +36,8 @@ class Srdf:
 def load_srdf(path_or_xml: str | os.PathLike[str], model: KinematicTree) -> Srdf:
     """The SRDF of a robot, from a file or a string that starts with "<".
 
-    Links and joints that the robot does not have are passed over and named in `left_out`.
-    Raises UrdfError naming the element.
+    Links and joints that the robot does not have, and groups that the file does not define, are passed over
+    and named in `left_out`, as planners pass over them. Raises UrdfError naming the element.
     """
     checked_model(model)
     root = xml_root(path_or_xml)
@@ -51,7 +51,7 @@ def load_srdf(path_or_xml: str | os.PathLike[str], model: KinematicTree) -> Srdf
     states: dict[str, dict[str, Mapping[str, float]]] = {}
     for element in root.findall("group_state"):
         name = required(element, "name", "a <group_state>")
-        group = required(element, "group", f"state {name!r}")
+        group = element.get("group", "")  # without one it is a state of the joints that it holds
         states.setdefault(group, {})[name] = MappingProxyType(reading.state(element, name))
     frozen = {group: MappingProxyType(named) for group, named in states.items()}
     return Srdf(pairs, MappingProxyType(groups), MappingProxyType(frozen), reading.left_out())
@@ -65,7 +65,7 @@ class _Reading:
         self.carried = {name: name for name in model.link_names}
         self.carried |= {frame.name: frame.body or "" for frame in model.frames}  # "" is the ground
         self.groups = {required(each, "name", "a <group>"): each for each in root.findall("group")}
-        self.unknown: dict[str, list[str]] = {"links": [], "joints": []}
+        self.unknown: dict[str, list[str]] = {"links": [], "joints": [], "groups": []}
 
     def pairs(self) -> tuple[tuple[str, str, str], ...]:
         """The pairs of links that may touch, each once."""
@@ -95,8 +95,11 @@ class _Reading:
 
     def group(self, name: str, outer: tuple[str, ...]) -> tuple[str, ...]:
         """The joints of a group; outer : the groups that hold it."""
-        if name not in self.groups or name in outer:
-            raise UrdfError(f"group {name!r} {'holds itself' if name in outer else 'is not defined'}")
+        if name in outer:
+            raise UrdfError(f"group {name!r} holds itself")
+        if name not in self.groups:
+            self.unknown["groups"].append(name)
+            return ()
         found: set[str] = set()
         for part in self.groups[name]:
             what = f"group {name!r}: <{part.tag}>"
@@ -140,6 +143,7 @@ class _Reading:
         tags = [each.tag for each in self.root if isinstance(each.tag, str) and each.tag not in READ]
         lines = [f"<{tag}> of the SRDF: {tags.count(tag)}" for tag in dict.fromkeys(tags)]
         missing = {"links": "that the robot does not have", "joints": "that do not move in the robot"}
+        missing["groups"] = "that it does not define, without which their groups are read"
         for kind, names in self.unknown.items():
             if names:
                 lines.append(f"{kind} of the SRDF {missing[kind]}: {list_names(dict.fromkeys(names))}")

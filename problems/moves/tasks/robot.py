@@ -65,7 +65,9 @@ class Robot:
         return found
 
     def __str__(self) -> str:
-        states = [f"{name} of {group}" for group, named in self.states.items() for name in named]
+        states = [
+            f"{name} of {group}" if group else name for group, named in self.states.items() for name in named
+        ]
         lines = [f"groups: {', '.join(self.groups)}"] * bool(self.groups)
         lines += [f"states: {', '.join(states)}"] * bool(states)
         return "\n".join([str(self.model), *lines])

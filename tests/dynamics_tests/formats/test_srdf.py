@@ -46,6 +46,19 @@ def test_states_have_values_of_joints_that_move_and_others_are_named():
     )
 
 
+def test_groups_that_are_not_defined_are_passed_over_and_states_need_no_group():
+    """As in files of legged robots, whose states say no group, and whose groups hold some that are gone."""
+    found = read(
+        """<group name="legs"><group name="lf"/><joint name="j1"/><group name="rf"/></group>
+        <group_state name="home"><joint name="j1" value="0.5"/><joint name="grip" value="0.1"/></group_state>
+        <group_state name="far" group="gone"><joint name="j2" value="1"/></group_state>"""
+    )
+    assert found.groups == {"legs": ("j1",)}
+    assert found.states == {"": {"home": {"j1": 0.5, "grip": 0.1}}, "gone": {"far": {"j2": 1.0}}}
+    (line,) = found.left_out
+    assert line.startswith("groups of the SRDF that it does not define") and line.endswith("lf, rf")
+
+
 def test_pairs_that_may_touch_have_their_reason_and_may_be_taken_back():
     found = read(
         """<disable_collisions link1="base" link2="l2" reason="Never"/>
@@ -64,9 +77,8 @@ def test_pairs_that_may_touch_have_their_reason_and_may_be_taken_back():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('<group name="a"><group name="b"/></group>', "group 'b' is not defined"),
         ('<group name="a"><group name="a"/></group>', "group 'a' holds itself"),
-        ('<group_state name="s"/>', "state 's' lacks the attribute 'group'"),
+        ('<group_state group="a"/>', "a <group_state> lacks the attribute 'name'"),
         ('<disable_collisions link1="l1"/>', "<disable_collisions> lacks the attribute 'link2'"),
         ('<link name="l1"/>', "this is no SRDF"),
         (
