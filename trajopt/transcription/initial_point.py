@@ -271,8 +271,10 @@ def beside_singular_point(
 
     Of those with as few it is the one that violates rows least.
     """
+    if not problem.extras:
+        return start
     stuck = _without_slope(functions, row_bounds, start)
-    if not problem.extras or stuck == 0:
+    if stuck == 0:
         return start
 
     def rank(y: Array) -> tuple[int, float]:
