@@ -160,7 +160,18 @@ class Journal:
         return other
 
     def __post_init__(self) -> None:
-        self.run = replace(self.run, callback=self._watched(self.run.callback))
+        callback = self.run.callback
+        if callback is None:
+            return
+
+        def watched(iteration: Iteration) -> object:
+            try:
+                return callback(iteration)
+            except Exception as error:  # noted, and raised by the solver
+                self.raised.append(error)
+                raise
+
+        self.run = replace(self.run, callback=watched)
 
     @property
     def best(self) -> Entry:
@@ -231,7 +242,9 @@ class Journal:
             solver = without_checkpoints(solver)
         try:
             program = attempt.program or program_of(attempt.asked, check=True)
-            start = _start_of(attempt, program)
+            start = attempt.start
+            if not (start is None or isinstance(start, WarmStart)):  # a motion, or an answer
+                start = WarmStart(np.concatenate(unknowns_at_motion(start, attempt.asked, program.programs)))
             if self.interrupted:  # the solver still returns its start
                 run = replace(run, deadline=0.0)
             result = run_solver(solver, program, start, run)
@@ -303,20 +316,6 @@ class Journal:
         further = (row for each in self.entries[1:] for row in each.rows)
         rows = (*before.rows, *further)
         return replace(before, rows=rows, refinement=refinement, histories=histories)
-
-    def _watched(self, callback: Callback | None) -> Callback | None:
-        """The callback, whose exceptions are noted."""
-        if callback is None:
-            return None
-
-        def watched(iteration: Iteration) -> object:
-            try:
-                return callback(iteration)
-            except Exception as error:
-                self.raised.append(error)
-                raise
-
-        return watched
 
 
 def driven(run: Callable[[Attempt], Entry], policy: Policy[T]) -> T:
@@ -418,11 +417,3 @@ def iterations_on(first: int = 0) -> int:
 def _further(before: tuple[T, ...], now: tuple[T, ...]) -> tuple[T, ...]:
     """The values after those that were there before; all of them where these are others."""
     return now[len(before) :] if now[: len(before)] == before else now
-
-
-def _start_of(attempt: Attempt, program: NLP | LinkedProgram) -> WarmStart | None:
-    """The point that the solver starts from; None for the guess of the program."""
-    start = attempt.start
-    if start is None or isinstance(start, WarmStart):
-        return start
-    return WarmStart(np.concatenate(unknowns_at_motion(start, attempt.asked, program.programs)))

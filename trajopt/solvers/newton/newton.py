@@ -194,14 +194,9 @@ class NewtonIterates:
         self.entries = start.hessian  # of the Hessian, for the next step; None: those of the point
 
     def solved(self, monitor: Monitor) -> Result:
-        """The result, STEP_TOO_SMALL where the steps find no optimum."""
-        found = self._result(monitor)
-        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
-
-    def _result(self, monitor: Monitor) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
-        None where the steps do not lead to an optimum.
+        STEP_TOO_SMALL where the steps do not lead to an optimum.
         """
         here = self.values()
         side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
@@ -211,18 +206,20 @@ class NewtonIterates:
             at = self.point()
             residuals = self.residuals(at, here)
             if not np.isfinite(residuals.error):
-                return None
+                break
             goes_on = monitor.iterate(number, at, here.rows, here.f, residuals.stationarity, np.nan)
             detail = f"{number} {self.steps}, {changes} changes of the active set"
             near = self._is_near(number, residuals)
             if near and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
                 return monitor.result(self.status, replace(at, hessian=self.entries), number, detail)
             step = self._step(here, side, near) if goes_on else None
+            if step is None and monitor.stopped:
+                return monitor.result(Status.SOLVER_ERROR, None, number, detail)
             if step is None:
-                return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None
+                break
             self.y, self.multipliers, side = self.y + step.d, step.multipliers, step.side
             here, changes = self.values(), changes + step.changes
-        return None
+        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "")
 
     def _is_near(self, number: int, residuals: KKT) -> bool:
         """True if an iterate meets the tolerance, and further steps lower its error no more."""
@@ -292,13 +289,16 @@ class NewtonIterates:
 
         strict : whether it must be a strict minimum of its quadratic program, not a saddle
         """
-        is_carried, program, best = self.entries is not None, self._program_at(here), None
-        size = largest_entry(program.H)
+        is_carried, best = self.entries is not None, None
+        entries, self.entries = self.entries, None
+        H = self.matrices.hessian(self._hessian() if entries is None else entries)
+        at = np.concatenate([here.rows, self.y])
+        patterns = self.matrices.patterns
+        program = QuadraticProgram(H, here.g, here.A, self.lower - at, self.upper - at, patterns)
+        size = largest_entry(H)
         for shift in sorted({self.shift, *SHIFTS}):
-            H = shifted(program.H, shift * size)
-            found = minimum_by_homotopy(
-                replace(program, H=H), self.multipliers, side, 2 * self.n, self.stopped
-            )
+            convex = replace(program, H=shifted(H, shift * size))
+            found = minimum_by_homotopy(convex, self.multipliers, side, 2 * self.n, self.stopped)
             if found is None or (strict and not found.is_strict):
                 continue
             if best is None or found.tau > best.tau:
@@ -327,13 +327,6 @@ class NewtonIterates:
             H, A = H.toarray(), A.toarray()
         Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]
         return lapack.dpotrf(Z.T @ H @ Z + least * np.eye(Z.shape[1]))[1] == 0
-
-    def _program_at(self, here: Values) -> QuadraticProgram:
-        values = np.concatenate([here.rows, self.y])
-        lower, upper = self.lower - values, self.upper - values
-        entries, self.entries = self.entries, None
-        H = self.matrices.hessian(self._hessian() if entries is None else entries)
-        return QuadraticProgram(H, here.g, here.A, lower, upper, self.matrices.patterns)
 
     def _hessian(self) -> np.ndarray:
         """The entries of the Hessian of the Lagrangian."""

@@ -34,11 +34,7 @@ from trajopt.solvers.matrices import Triplets, row_lengths, scattered
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.solver import (
     DEPENDENT,
-    FEASIBILITY,
     FLAT,
-    GROWTH,
-    LITTLE_GROWTH,
-    REGULARIZATION,
     ROUNDING,
 )
 
@@ -429,27 +425,3 @@ class DenseKkt:
 # Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken,
 # after fair ones the next is as long, after good ones longer.
 POOR, FAIR, GOOD = 0.1, 0.3, 0.75
-
-
-class Damping:
-    """The amount of damping, relative to the entries that it is added to; none is `ROUNDING`."""
-
-    def __init__(self) -> None:
-        self.amount = FEASIBILITY
-
-    @property
-    def is_hopeless(self) -> bool:
-        """True if a step is so short by now that none will be good."""
-        return FLAT * self.amount > 1.0
-
-    def increase(self, factor: float = GROWTH) -> None:
-        self.amount = max(factor * self.amount, REGULARIZATION)
-
-    def follow(self, decrease: float, promised: float) -> None:
-        """Change it after a step that was taken, by its decrease and the one that was promised."""
-        if decrease > GOOD * promised:
-            self.amount /= GROWTH
-            if self.amount < REGULARIZATION:
-                self.amount = ROUNDING
-        elif decrease < FAIR * promised:
-            self.increase(LITTLE_GROWTH)

@@ -31,7 +31,7 @@ from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import bound_violation, largest_violation, side_violations
 from trajopt.solvers.matrices import scattered, sparse_jacobian
 from trajopt.solvers.newton.newton import NewtonFromMotion
-from trajopt.solvers.newton.quadratic_program import POOR, Damping
+from trajopt.solvers.newton.quadratic_program import FAIR, GOOD, POOR
 from trajopt.solvers.run import (
     Fallback,
     counted_on,
@@ -40,8 +40,14 @@ from trajopt.solvers.run import (
     takes_hessian,
 )
 from trajopt.solvers.solver import (
+    FEASIBILITY,
+    FLAT,
+    GROWTH,
     LITTLE,
+    LITTLE_GROWTH,
     MOST_STEPS,
+    REGULARIZATION,
+    ROUNDING,
     Iteration,
     Program,
     ProgramValue,
@@ -309,7 +315,7 @@ def least_violation(
         return weights * (np.maximum(above, 0.0) - np.maximum(below, 0.0))
 
     y = np.clip(np.asarray(start, dtype=float), nlp.lower, nlp.upper)
-    r, damping, found = distances(y), Damping(), []
+    r, damping, found = distances(y), FEASIBILITY, []
     for _ in range(MOST_STEPS):
         found.append(0.5 * float(r @ r))
         slow = len(found) > LOOK_BACK and found[-LOOK_BACK - 1] - found[-1] < LITTLE * found[-1]
@@ -322,7 +328,7 @@ def least_violation(
             break
         blocked = ((y <= nlp.lower) & (gradient > 0.0)) | ((y >= nlp.upper) & (gradient < 0.0))
         while True:
-            step = _step(normal, gradient, ~blocked, damping.amount)
+            step = _step(normal, gradient, ~blocked, damping)
             if step is not None:
                 tried = np.clip(y + step, nlp.lower, nlp.upper)
                 moved, at_tried = tried - y, distances(tried)
@@ -330,11 +336,14 @@ def least_violation(
                 foreseen = -float(gradient @ moved + 0.5 * moved @ normal @ moved)
                 if decrease > POOR * foreseen > 0.0:  # False where a row is NaN
                     break
-            damping.increase()
-            if damping.is_hopeless:
+            damping = max(GROWTH * damping, REGULARIZATION)
+            if FLAT * damping > 1.0:  # the step is so short by now that none will be good
                 return y
         y, r = tried, at_tried
-        damping.follow(decrease, foreseen)
+        if decrease > GOOD * foreseen:
+            damping = damping / GROWTH if damping / GROWTH >= REGULARIZATION else ROUNDING  # that is none
+        elif decrease < FAIR * foreseen:
+            damping = max(LITTLE_GROWTH * damping, REGULARIZATION)
     return y
 
 
