@@ -257,8 +257,8 @@ def _custom(joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str) 
     """The six movements of a <SpatialTransform>; axes that are not written stay, as in OpenSim."""
     if joint.find("TransformAxisSet") is not None:
         raise OsimError(
-            f"{what} has a <TransformAxisSet>, of the first versions: open the file in OpenSim 3.3 and save it "
-            "again"
+            f"{what} has a <TransformAxisSet>, of the first versions: open the file in OpenSim 3.3 and save "
+            "it again"
         )
     axes = joint.findall("SpatialTransform/TransformAxis")
     by_name = {axis.get("name", ""): axis for axis in axes}

@@ -162,9 +162,9 @@ def load_osim(
 
     Constraints that no tree holds, of points or of several coordinates, are left open, which an OsimWarning
     says. Raises OsimError for what no tree can be: loops of joints, models without a joint that moves,
-    unknown joints or functions, negative masses, files before version 1.9.1; InertiaError for links that no robot can
-    have; of muscles MuscleError for paths that pass no joint, surfaces without size, strengths and lengths of
-    zero.
+    unknown joints or functions, negative masses, files before version 1.9.1; InertiaError for links that no
+    robot can have; of muscles MuscleError for paths that pass no joint, surfaces without size, strengths and
+    lengths of zero.
     """
     (model, version), own = model_element(path_or_xml), names or OsimNames()
     if version < JOINTS_BESIDE_BODIES:

@@ -170,7 +170,7 @@ PID = """<mujoco><extension><plugin plugin="mujoco.pid"><instance name="p"><conf
     ],
 )
 def test_an_actuator_of_a_plugin_has_the_range_of_force_that_it_states(stated, limits, words):
-    """Its controls are angles and its gains are the plugin's: gain 1 times the angle was taken for a torque."""
+    """Controls are angles and gains are the plugin's: gain 1 times the angle was taken for a torque."""
     text = PID.format(stated)
     with pytest.warns(MujocoWarning, match=f"{words}.* m"):
         model = dynamics.from_mujoco(text)

@@ -92,7 +92,9 @@ CASES = {
     "no version": (osim_text([X], [PIN], version="\u00b2"), "10901 or later is read"),
     "first versions": (osim_text([X], [PIN], version="10900"), "open it in OpenSim 3.3 and save it again"),
     "first joints": (
-        osim_text([X], [PIN.replace("PinJoint", "CustomJoint").replace("<coord", "<TransformAxisSet/><coord")]),
+        osim_text(
+            [X], [PIN.replace("PinJoint", "CustomJoint").replace("<coord", "<TransformAxisSet/><coord")]
+        ),
         "joint '.*' has a <TransformAxisSet>, of the first versions",
     ),
     "endless range": (osim_text([X], [joint("PinJoint", "pin", "ground", "x",
