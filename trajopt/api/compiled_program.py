@@ -216,8 +216,8 @@ class CompiledProgram(Generic[AnswerT]):
                 if before is None:
                     solver = self.solver or problem.solver or create()
                     step = first_step(problem, shifts.structure, solver, run)
-                    if composed is not None:
-                        composed.prepare(step, (*measured, *given))
+                    if composed is not None:  # makes the maps and compiles their loops before the loop begins
+                        composed.next(step, 0.0, {**measured, **given})
                     return step
                 steps = RealTimeIteration(TOLERANCE, matrices=self._matrices, steps=iterations, worst=WORST)
                 return next_step(problem, shifts, before, elapsed, steps, run)

@@ -36,7 +36,7 @@ from trajopt.transcription.unknowns import Unknowns
 
 MOST_SHIFTS = 8  # of plans by different times that are kept composed, as many as are asked for in a loop
 ACCURATE = 10.0 * ROUNDING  # of the right-hand side, a residual that is none
-NUMBERS = FEASIBILITY, ROUNDING, REGULARIZATION, ROUNDING, EPS, ACCURATE  # see `step_kernels.step_along`
+NUMBERS = FEASIBILITY, ROUNDING, REGULARIZATION, ROUNDING, EPS, ACCURATE  # see `ldl_kernels.step_along`
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class Composition:
 
         x, multipliers : of the plan, of rows, then of bounds;  elapsed : s since its state
         """
-        from trajopt.solvers.newton import step_kernels
+        from trajopt.solvers.newton import ldl_kernels
 
         began, nlp, functions = time.perf_counter(), self.nlp, self.functions
         linear, m, n = nlp.linear.count, nlp.row_count, nlp.variable_count
@@ -171,7 +171,7 @@ class Composition:
         start = np.minimum(np.maximum(start, lower[m:]), upper[m:])
         mu = np.append(multipliers, 0.0)[shift.sources] * shift.factors
         side = np.empty(m + n, dtype=np.int64)
-        step_kernels.fill_sides(mu, lower, upper, np.sqrt(tol), side)
+        ldl_kernels.fill_sides(mu, lower, upper, np.sqrt(tol), side)
 
         def leaves(y: Array) -> Array:
             return (product(nlp.leaf_map.B, y) + offset).reshape(nlp.leaf_map.nodes, -1)
@@ -195,7 +195,7 @@ class Composition:
             return None
         order, both = pattern.order, self.matrices.both_triangles
         rows, columns = self.matrices.constraint_places
-        found, d, mu = step_kernels.step_along(
+        found, d, mu = ldl_kernels.step_along(
             tuple(order.layout), order.order, order.is_unknown, order.slots, both, pattern.kept,
             rows, columns, side, H, A, first[:n], lower - before, upper - before, NUMBERS,
         )  # fmt: skip

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import trajopt
 from benchmarks.solvers import mpc
 from trajopt.parametric.replanning import ComposedSteps
 from trajopt.solvers.solver import Status
@@ -78,5 +79,39 @@ def test_what_contradicts_itself_holds_the_plan(cart):
         seconds = 1e-9 if status is Status.TIME_LIMIT else None
         held = compiled.step(state, before=first, force=(-15.0, 15.0), seconds=seconds)
         assert held.status is status and not held.is_new
-    wide = compiled.step(np.array([0.0, 3.0, 0.0, 9.0]), before=first, force=(-15.0, 15.0))
-    assert not is_composed(compiled, wide)
+
+
+@trajopt.term
+def towards_goal(node):
+    return (1.0 + node.t) * (node.x - node.parameter("goal")) ** 2
+
+
+@trajopt.term
+def power(node):
+    return node.push**2
+
+
+@pytest.mark.long
+def test_goals_times_integrals_ends_and_ramps_are_in_the_maps(monkeypatch):
+    """A mass whose push is continuous and of limited effort goes to a place, an input."""
+    mass = trajopt.system(("x", "v"), ("push",), lambda node: [node.v, node.push - np.sin(node.x)])
+    mesh = trajopt.Trajectory.collocation(14, 3, "radau", duration=1.5)
+    problem = trajopt.Problem(mass, mesh, name="mass")
+    problem.control("push", -6.0, 6.0, degree=1)
+    problem.parameter("goal", 0.0, 0.0)
+    problem.start_at(x=[0.4, 0.0])
+    problem.end_at(x=[0.0, 0.0])
+    problem.minimize(towards_goal)
+    problem.minimize(power, weight=0.1)
+    problem.subject_to(trajopt.integral(power), -np.inf, 9.0, name="effort")
+    compiled, random = trajopt.compile(problem), np.random.default_rng(4)
+    given = {"goal": 0.05, "x_end": np.array([0.1, 0.0])}
+    step = compiled.step([0.4, 0.0], given)
+    for k in range(4):
+        state = step.x(0.03) + 0.01 * random.standard_normal(2)
+        given = {"goal": 0.05 - 0.01 * k, "x_end": [0.1, 0.02 * k]}
+        other = general(compiled, monkeypatch, state, given, before=step, elapsed=0.03)
+        step = compiled.step(state, given, before=step, elapsed=0.03)
+        assert is_composed(compiled, step, ("x at the start", "goal", "x_end"))
+        np.testing.assert_allclose(step.result.y, other.result.y, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(step.x(1.5), [0.1, 0.02 * k], atol=1e-10)
