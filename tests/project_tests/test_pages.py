@@ -224,3 +224,15 @@ def test_every_page_is_in_the_table_of_contents():
 def blocks_of_toctree(text):
     for block in re.findall(r"^```\{toctree\}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
         yield block.partition("\n\n")[2]
+
+
+def test_pages_of_the_site_fit_a_telephone():
+    """Tables, equations and outputs scroll in their boxes; nothing has a width of its own there."""
+    css = (DOCS / "static" / "site.css").read_text(encoding="utf-8")
+    assert re.search(r"table\.docutils \{ display: block; overflow-x: auto", css)
+    assert re.search(r"div\.math \{[^}]*overflow-x: auto", css)
+    assert re.search(r"img \{ max-width: 100%; height: auto", css)
+    everywhere = re.sub(r"@media \(min-width.*", "", css)
+    widths = re.findall(r"(?<!max-)width: (?:clamp\()?([\d.]+)em", everywhere)
+    assert all(float(width) < 20 for width in widths)  # 390 pixels are 24 em
+    assert not re.search(r"(?<!max-)(?<!min-)width: \d{3,}px", everywhere)
