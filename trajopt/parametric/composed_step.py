@@ -165,7 +165,8 @@ class Composition:
             np.maximum.at(lower, m + self.program.bounded, lower[m + n :])
             np.minimum.at(upper, m + self.program.bounded, upper[m + n :])
             lower, upper = lower[: m + n], upper[: m + n]
-        if not (lower <= upper).all():
+        durations = nlp.unknowns.layout.durations
+        if not ((lower <= upper).all() and np.array_equal(x[durations], c[durations])):
             return None
         start = shift.start.at(p) + product(shift.by_plan, x)
         start = np.minimum(np.maximum(start, lower[m:]), upper[m:])

@@ -72,6 +72,15 @@ def test_problem_and_program_of_a_step_are_those_of_its_values(cart):
     np.testing.assert_array_equal(u, functions.values(np.ones((3, 10))))
 
 
+def test_a_plan_of_another_duration_is_no_start_of_a_composed_step(cart, monkeypatch):
+    compiled, first = cart
+    longer = compiled.step(STATE, before=first, duration=2.1, force=(-15.0, 15.0))
+    given = dict(before=longer, elapsed=PERIOD, force=(-15.0, 15.0))
+    step = compiled.step(STATE, **given)
+    assert step.is_new and not is_composed(compiled, step)
+    np.testing.assert_array_equal(step.result.y, general(compiled, monkeypatch, STATE, **given).result.y)
+
+
 def test_what_contradicts_itself_holds_the_plan(cart):
     compiled, first = cart
     bad = {Status.EVALUATION_ERROR: STATE * np.nan, Status.TIME_LIMIT: STATE}
