@@ -74,7 +74,7 @@ MAY_IMPORT: dict[str, str] = {
 
 #: Module -> rooms above it that methods of its class open, by imports inside functions and for types alone.
 DOORS: dict[str, str] = {
-    "trajopt.solution.solution": "archive certificates checks display parametric refinement verification",
+    "trajopt.solution.solution": "archive certificates checks display parametric verification",
     "trajopt.solution.phases_solution": "archive certificates verification",
     "trajopt.problem.problem": "display",
 }

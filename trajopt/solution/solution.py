@@ -245,7 +245,7 @@ class Answer(SolveRecord, ABC):
 
         Sampled between the nodes, which takes about a millisecond; 0 where all such limits hold.
         """
-        from trajopt.refinement.limit_nodes import limit_peaks
+        from trajopt.checks.limit_peaks import limit_peaks
 
         return max(limit_peaks(part).largest for part in self.parts)
 

@@ -10,7 +10,8 @@ from tiers import fast_first
 import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.base.tolerances import LIMIT_ACCURACY
-from trajopt.refinement.limit_nodes import limit_peaks, with_limit_nodes
+from trajopt.checks.limit_peaks import limit_peaks
+from trajopt.refinement.limit_nodes import with_limit_nodes
 
 
 @trajopt.term(components=["speed", "other way"])
