@@ -6,12 +6,13 @@ every later one of the same processor and user, until an edit changes a kernel.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from dynamics.regressors.regressor_gradient import regressor_gradient
 from dynamics.rigid_body_model import RigidBodyModel
 
 NODES = 3
+RARELY = (50_000, 20, 20)  # allocations that Python's garbage collector waits for while kernels are compiled
 LAST = ("second derivatives of torques", "forward dynamics")  # steps that a solve and its check need last
 
 
@@ -74,7 +76,8 @@ def warmup(progress: Callable[[str, int, int], None] | None = None, *, two_proce
     Where all are in the cache they are loaded, and nothing changes.
     """
     began, before, steps = time.perf_counter(), _kept(), _steps()
-    with _second_process(reversed(steps)) if two_processes and cache_folder() else nullcontext():
+    other = _second_process(reversed(steps)) if two_processes and cache_folder() else nullcontext()
+    with rare_collection(), other:
         for number, (name, step) in enumerate(steps.items()):
             if progress is not None:
                 progress(name, number, len(steps))
@@ -82,11 +85,27 @@ def warmup(progress: Callable[[str, int, int], None] | None = None, *, two_proce
     return Warmup(cache_folder(), len(_kept() - before), time.perf_counter() - began)
 
 
-def beside_first_solve() -> AbstractContextManager[None]:
+@contextmanager
+def beside_first_solve() -> Generator[None]:
     """A second process that compiles what a robot's solve and its check need last, while the solve compiles
     the rest. It begins only where no kernel is kept and a second processor is there."""
-    empty = cache_folder() is not None and portable_folder() is None and not _kept()
-    return _second_process(LAST) if empty and (os.cpu_count() or 1) > 1 else nullcontext()
+    if cache_folder() is None or portable_folder() is not None or _kept():
+        yield
+        return
+    with rare_collection(), _second_process(LAST) if (os.cpu_count() or 1) > 1 else nullcontext():
+        yield
+
+
+@contextmanager
+def rare_collection() -> Generator[None]:
+    """Rare looks of Python's garbage collector: Numba keeps all it makes until a kernel is compiled."""
+    before = gc.get_threshold()
+    if before[0] > 0:  # at zero it is off
+        gc.set_threshold(*map(max, before, RARELY))
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager
@@ -95,7 +114,8 @@ def _second_process(names: Iterable[str]) -> Generator[None]:
 
     Where none can be begun, or Python runs inside another program, the block goes on alone.
     """
-    code = f"from dynamics.kernel_warmup import _steps\nfor name in {list(names)}: _steps()[name]()"
+    code = "from dynamics.kernel_warmup import _steps, rare_collection\nwith rare_collection():\n"
+    code += f"    for name in {list(names)}: _steps()[name]()"
     command, none = [sys.executable, "-P", "-c", code], subprocess.DEVNULL  # not of the user's folder
     try:
         other = subprocess.Popen(command, stdin=none, stdout=none, stderr=none) if sys.executable else None

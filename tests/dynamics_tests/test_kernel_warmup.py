@@ -1,9 +1,11 @@
 """A warmup leaves no kernel to be compiled, and does nothing where all are there."""
 
+import gc
 import os
 import pkgutil
 import sys
 import time
+from contextlib import nullcontext
 from importlib import import_module
 
 import pytest
@@ -56,18 +58,47 @@ def test_the_command_tells_its_steps_and_where_kernels_are_kept():
     assert " 1 of 20  inverse dynamics" in told.stderr
 
 
+@pytest.fixture
+def collection():
+    """Python's own thresholds of garbage collection."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("collection")
 @pytest.mark.parametrize(
     ("kept", "processors", "begun_with"), [((), 2, [kernel_warmup.LAST]), ((), 1, []), (("one",), 2, [])]
 )
 def test_a_solve_has_a_second_process_only_where_no_kernel_is_kept(monkeypatch, kept, processors, begun_with):
     begun = []
-    monkeypatch.setattr(kernel_warmup, "_second_process", begun.append)
+    monkeypatch.setattr(kernel_warmup, "_second_process", lambda names: begun.append(names) or nullcontext())
     monkeypatch.setattr(kernel_warmup, "portable_folder", lambda: None)
     monkeypatch.setattr(kernel_warmup, "_kept", lambda: set(kept))
     monkeypatch.setattr(kernel_warmup.os, "cpu_count", lambda: processors)
-    kernel_warmup.beside_first_solve()
+    with kernel_warmup.beside_first_solve():
+        during = gc.get_threshold()
     assert begun == begun_with
+    assert gc.get_threshold()[:2] == (700, 10) and during[0] == (700 if kept else 50_000)
     assert set(kernel_warmup.LAST) < set(kernel_warmup._steps())
+
+
+@pytest.mark.usefixtures("collection")
+@pytest.mark.parametrize("own", [(0, 10, 10), (700, 10, 10), (10**6, 99, 99)])
+def test_the_garbage_collector_is_as_before_after_kernels_were_compiled(own):
+    gc.set_threshold(*own)
+    during = []
+
+    def compile_nothing():
+        with kernel_warmup.rare_collection():
+            during.extend(gc.get_threshold())
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        compile_nothing()
+    assert gc.get_threshold()[:2] == own[:2]
+    assert during[0] == (0 if own[0] == 0 else max(own[0], 50_000))
 
 
 @pytest.mark.parametrize(("name", "count"), [("six_axis_arm", 1), ("brachistochrone", 0)])
