@@ -172,7 +172,9 @@ def test_commands_of_a_page_exist_with_their_options(page):
         if line.startswith("trajopt "):
             words = shlex.split(line.partition("#")[0])
             command = main.commands[words[1]]
-            options = {option for parameter in command.params for option in parameter.opts}
+            options = {
+                option for each in command.params for option in (*each.opts, *each.secondary_opts)
+            }  # --no-passive among them
             assert {word for word in words if word.startswith("--")} <= options, line
             if words[1] != "sweep":
                 parameters_of([value for word, value in pairwise(words) if word == "--set"])  # one value each

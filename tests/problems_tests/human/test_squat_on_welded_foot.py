@@ -1,11 +1,9 @@
 """A leg whose foot is welded to the ground rises from a squat by its muscles; what is refused."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
+from osim_files import published  # pyright: ignore
 from osim_text import body, joint, osim_text  # pyright: ignore
 
 import dynamics
@@ -13,7 +11,6 @@ import trajopt
 from problems.human.muscles.squat import solve_squat_on_welded_foot, squat_on_welded_foot
 from trajopt.base.errors import OptionError, ProblemError, UnknownNameError
 
-MOCO = Path(os.environ.get("OSIM_MODELS", "no folder")) / "squatToStand_3dof9musc.osim"
 SQUAT = {"ankle": -0.3, "knee": 0.6, "hip": -0.5}  # rad
 MUSCLE = """<Thelen2003Muscle name="{name}"><max_isometric_force>1000</max_isometric_force>
 <optimal_fiber_length>0.1</optimal_fiber_length><tendon_slack_length>0.1</tendon_slack_length>
@@ -65,9 +62,8 @@ def test_a_leg_on_a_welded_foot_rises_and_verifies():
 
 @pytest.mark.long
 def test_the_leg_of_moco_rises_and_verifies():
-    if not MOCO.is_file():
-        pytest.skip("OSIM_MODELS names no folder with this model")
-    solution = solve_squat_on_welded_foot(dynamics.load_osim(MOCO, muscles=True))
+    model = dynamics.load_osim(published("squatToStand_3dof9musc.osim"), muscles=True)
+    solution = solve_squat_on_welded_foot(model)
     assert_rises(solution, {"ankle_angle_r": -0.5, "knee_angle_r": -2.0, "hip_flexion_r": -2.0})
 
 
