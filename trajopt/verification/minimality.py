@@ -25,11 +25,12 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array, finite_size
-from trajopt.base.tolerances import AGREEMENT, REPEATED, SAME_OPTIMUM
+from trajopt.base.tolerances import AGREEMENT, HALF_OF_DIGITS, REPEATED, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import (
+    ActiveSet,
     active_set,
     lagrangian_gradient,
     largest_violation,
@@ -60,6 +61,15 @@ FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the
 FOLLOWED = 8  # mixtures of directions without curvature, as many single unknowns, and unknowns off a bound
 NOTICED = 1e-4  # of all costs: what the objective must lose along them
 UNCURVED = "no curvature along some directions, and no descent along those that were followed"
+WITHOUT_CURVATURE = (
+    "the motion is stationary but no minimum: along a direction without curvature every row is met and the "
+    "objective falls, by {:.2g} of the costs so far; start from another guess, or look whether a cost has "
+    "the wrong sign"
+)
+OFF_LIMITS = (
+    "the motion is stationary but no minimum: away from limits that hold nothing back every row is met and "
+    "the objective falls, by {:.2g} of the costs so far; start from another guess, away from the limits"
+)
 # Tolerance and iterations of a solver that goes on from the motion, or from it on halved spans, where one in
 # 35 of the published problems takes more.
 TIGHT, FURTHER = 1e-10, 100
@@ -107,7 +117,8 @@ def minimality(
     if nlp.variable_count > LARGEST:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
     size = max(size, SMALL)
-    reason = lower_on_both_sides(nearby, size)
+    reason = lower_by_a_step(nearby, size, allowed) or lower_on_both_sides(nearby, size)
+    reason = reason or lower_off_limits(nearby, size)
     flat = [] if reason else _flat_directions(nearby)
     reason = reason or lower_where_flat(nearby, flat, size)
     return Minimality(reason, UNCURVED if flat and not reason else "", gain)
@@ -199,6 +210,35 @@ def _faded(nlp: NLP | LinkedProgram, point: WarmStart) -> str:
     )
 
 
+def lower_by_a_step(nearby: NearbyPoints, size: float, allowed: float) -> str:
+    """Reason against a minimum: Newton's step along the active rows leads to a lower objective.
+
+    Residuals of optimality are per unit of the unknowns: beside a state of 1e9 a slope by a control that has
+    to be as large is below every tolerance. What the step gains has the unit of the objective alone.
+
+    size, allowed : of all costs together, scaled as the objective, and the part of them that may be gained
+    """
+    factors = nearby.convex
+    if factors is None:
+        return ""
+    nlp, y = nearby.nlp, nearby.point.y
+    of_rows, *_ = multipliers_of(nlp, nearby.point)
+    slope, step = lagrangian_gradient(nlp, y, of_rows)[nearby.free], np.zeros(y.size)
+    step[nearby.free] = -factors.solve_along(slope / nearby.sharpest)
+    if not -0.5 * float(slope @ step[nearby.free]) > allowed * size:
+        return ""
+    here = nlp.objective(y)
+    for length in LENGTHS:
+        moved = nearby.moved(y + length * step)
+        if moved is not None and here - nlp.objective(moved) > allowed * size:
+            return (
+                "the motion is not optimal: one beside it meets every row and is lower by "
+                f"{(here - nlp.objective(moved)) / size:.2g} of the costs, in a direction whose unknowns are "
+                "much larger or smaller than others; give their curves a guess of the size that they need"
+            )
+    return ""
+
+
 def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
     """Reason against a minimum: both ways along a direction of negative curvature lower the objective.
 
@@ -206,7 +246,7 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
     """
     nlp, y = nearby.nlp, nearby.point.y
     here = nlp.objective(y)
-    for direction in _descents(nearby):
+    for direction in nearby.descents:
         step = np.zeros(y.size)
         step[nearby.free] = direction * nearby.extent / np.abs(direction).max()
         for length in LENGTHS:
@@ -231,33 +271,56 @@ def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> st
 
     size : of all costs together, scaled as the objective
     """
-    nlp, slope, y = nearby.nlp, nearby.slope, nearby.moved(nearby.point.y)
+    y = nearby.moved(nearby.point.y)
     if y is None:
         return ""
-    here = nlp.objective(y)
     steps = nearby.inward_steps
     for direction in flat:
         step = np.zeros(y.size)
         step[nearby.free] = direction / np.abs(direction).max()
         steps += [step, -step]
-    for step in steps:
-        step = step * nearby.extent
-        before = here
-        for length in (*LENGTHS[::-1], *FARTHER):
-            moved = nearby.moved(y + length * step)
-            found = np.inf if moved is None else nlp.objective(moved)
-            near = moved is not None and length <= 1.0
-            first_order = 2.0 * abs(float(slope @ (moved - y))) if near else 0.0  # type: ignore[operator]
-            if moved is None or not found <= before + AGREEMENT * size + first_order:
-                break
-            before = min(before, found)
-            if here - found > (NOTICED if near else FALLING) * size + first_order:
-                return (
-                    "the motion is stationary but no minimum: along a direction without curvature every "
-                    f"row is met and the objective falls, by {(here - found) / size:.2g} of the costs "
-                    "so far; start from another guess, or look whether a cost has the wrong sign"
-                )
+    found = max((_fallen(nearby, y, step * nearby.extent, size) for step in steps), default=0.0)
+    return WITHOUT_CURVATURE.format(found) if found else ""
+
+
+def lower_off_limits(nearby: NearbyPoints, size: float) -> str:
+    """Reason against a minimum: the objective falls from limits that are touched without a multiplier.
+
+    They hold nothing back to first order, so that -x^2 is stationary at its limit x >= 0, or next to it.
+    Directions of negative curvature that keep the other limits are followed on either side.
+
+    size : of all costs together, scaled as the objective
+    """
+    loose = nearby.without_idle_limits or nearby
+    if (y := nearby.moved(nearby.point.y)) is None:
+        return ""
+    for direction in loose.descents:
+        step = np.zeros(y.size)
+        step[loose.free] = direction * nearby.extent / np.abs(direction).max()
+        found = max(_fallen(loose, y, side * step, size) for side in (1.0, -1.0))
+        if found:
+            return OFF_LIMITS.format(found)
     return ""
+
+
+def _fallen(nearby: NearbyPoints, y: Array, step: Array, size: float) -> float:
+    """By how much of all costs the objective falls along a step from y, at every length that is looked at.
+
+    Zero where it rises, or falls by no more than the slope that the solve left.
+    """
+    nlp, slope = nearby.nlp, nearby.slope
+    here = before = nlp.objective(y)
+    for length in (*LENGTHS[::-1], *FARTHER):
+        moved = nearby.moved(y + length * step)
+        found = np.inf if moved is None else nlp.objective(moved)
+        near = moved is not None and length <= 1.0
+        first_order = 2.0 * abs(float(slope @ (moved - y))) if near else 0.0  # type: ignore[operator]
+        if moved is None or not found <= before + AGREEMENT * size + first_order:
+            return 0.0
+        before = min(before, found)
+        if here - found > (NOTICED if near else FALLING) * size + first_order:
+            return float((here - found) / size)
+    return 0.0
 
 
 def _flat_directions(nearby: NearbyPoints) -> list[Array]:
@@ -357,8 +420,8 @@ class NearbyPoints:
     Vectors are over the unknowns not at a bound, `free`.
     """
 
-    def __init__(self, nlp: NLP | LinkedProgram, point: WarmStart) -> None:
-        active = self._active = active_set(nlp, point.y)
+    def __init__(self, nlp: NLP | LinkedProgram, point: WarmStart, active: ActiveSet | None = None) -> None:
+        active = self._active = active or active_set(nlp, point.y)
         self.nlp, self.point = nlp, point
         self.free = np.flatnonzero(~(active.at_lower | active.at_upper))
         self._rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
@@ -368,6 +431,22 @@ class NearbyPoints:
     def projected(self, v: Array) -> Array:
         """The part of v (count,) or (count, k) along which no active row changes."""
         return self._solve(v, np.zeros((self._rows.size, *v.shape[1:])))
+
+    @cached_property
+    def without_idle_limits(self) -> NearbyPoints | None:
+        """The points nearby that may leave limits without a multiplier; None where there are none."""
+        nlp, active = self.nlp, self._active
+        rows, lower, upper = multipliers_of(nlp, self.point)
+        least = HALF_OF_DIGITS * float(np.abs(nlp.gradient(self.point.y)).max(initial=0.0))
+        equal, held = nlp.row_lower == nlp.row_upper, nlp.lower == nlp.upper
+        kept = ActiveSet(
+            rows_at_lower=active.rows_at_lower & ((-rows > least) | equal),
+            rows_at_upper=active.rows_at_upper & ((rows > least) | equal),
+            at_lower=active.at_lower & ((lower > least) | held),
+            at_upper=active.at_upper & ((upper > least) | held),
+        )
+        same = all(map(np.array_equal, vars(kept).values(), vars(active).values()))
+        return None if same else NearbyPoints(nlp, self.point, kept)
 
     @cached_property
     def slope(self) -> Array:
@@ -398,11 +477,37 @@ class NearbyPoints:
 
     @cached_property
     def hessian(self) -> sparse.csr_array:
-        """The Hessian of the Lagrangian, (count, count)."""
+        """The Hessian of the Lagrangian over its largest entry, `sharpest`, (count, count).
+
+        Beside gradients of length one a Hessian of 1e-19, of costs of 1e18, would be rounding.
+        """
+        return sparse.csr_array(self._curvature / (self.sharpest or 1.0))
+
+    @cached_property
+    def sharpest(self) -> float:
+        """The largest second derivative of the Lagrangian; 0 where it is not finite."""
+        largest = float(np.abs(self._curvature.data).max(initial=0.0))
+        return largest if largest < np.inf else 0.0
+
+    @cached_property
+    def _curvature(self) -> sparse.csr_array:
         multipliers = self.point.row_multipliers
         assert multipliers is not None
         whole = sparse_hessian(self.nlp, self.nlp.hessian(self.point.y, multipliers, 1.0))
         return whole[self.free][:, self.free]
+
+    @cached_property
+    def descents(self) -> list[Array]:
+        """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
+        return _descents(self)
+
+    @cached_property
+    def convex(self) -> SparseKkt | None:
+        """Factors of the Hessian with the active rows where it is convex along them; else None."""
+        if self.free.size == 0 or self.sharpest == 0.0:
+            return None
+        factors = self.shifted(DEPENDENT)
+        return factors if factors.is_strict else None
 
     def shifted(self, shift: float) -> SparseKkt:
         """Factors of the Hessian plus shift times one with the active rows.

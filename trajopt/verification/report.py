@@ -221,7 +221,7 @@ class Report:
         """Distance of a coarse mesh from the optimum, in words; empty up to 1 % of all costs."""
         error, sizes = self.error_of_optimum or 0.0, [cost.size for cost in self.costs]
         share = error / max(sum(sizes), *(cost.total for cost in self.costs)) if error else 0.0
-        return f" on a coarse mesh, about {100 * share:.2g} % from the optimum" * (share > COARSE_ABOVE)
+        return f" on a coarse mesh, about {100 * share:.2g} % from the optimum" * bool(share > COARSE_ABOVE)
 
     @property
     def _kkt_source(self) -> str:

@@ -420,3 +420,66 @@ def test_a_parameter_of_two_phases_that_one_pulls_harder_than_the_other_is_at_a_
         part.minimize(p**2, weight=factor, over="end")
     report = trajopt.solve(trajopt.Phases(*parts), starts=1).verify()
     assert report.holds == (weight < 1.0), report.reason
+
+
+def regulator(size, intervals=2):
+    """x' = u from x = size, least integral of x^2 + u^2 over one second: size^2 tanh(1)."""
+    system = trajopt.system(["x"], ["u"], lambda node: [node.u])
+    mesh = trajopt.Trajectory.collocation(intervals, 3, duration=1.0)
+    problem = trajopt.Problem(system, mesh)
+    problem.start_at(x=size)
+    problem.minimize(trajopt.state("x") ** 2 + trajopt.state("u") ** 2)
+    return problem
+
+
+def test_newtons_step_tells_a_motion_that_is_stationary_in_its_units_alone():
+    """At rest in x = 1e9, where u has to be as large, slopes by u are 1e-9 of those by x: 31 % are left."""
+    nlp = transcribe(regulator(1e9))
+    least = np.zeros(nlp.variable_count)
+    rest = WarmStart(nlp.start, np.zeros(nlp.row_count), least, least)
+    step = minimality.lower_by_a_step(NearbyPoints(nlp, rest), nlp.objective(nlp.start), 1e-2)
+    assert "lower by 0.24 of the costs" in step  # 1 - tanh 1
+    optimum = trajopt.solve(regulator(1.0))
+    assert optimum.objective == pytest.approx(np.tanh(1.0), rel=1e-5) and optimum.verify().holds
+
+
+@pytest.mark.parametrize("size", [pytest.param(1e-9, marks=pytest.mark.long), 1e9])
+def test_a_motion_of_any_size_passes_where_it_is_optimal_alone(size):
+    solution = trajopt.solve(regulator(size))
+    reached = solution.objective == pytest.approx(size**2 * np.tanh(1.0), rel=1e-4)
+    assert solution.verify().holds == reached
+
+
+@pytest.mark.parametrize(("factor", "holds"), [(-3.0, False), (3.0, True)])
+@pytest.mark.parametrize("p", [0.0, 2e-6])
+def test_a_limit_that_holds_nothing_back_is_left_where_the_cost_falls_from_it(factor, holds, p):
+    """p >= 0 at p = 0 or next to it, where factor p^2 has no slope: active-set methods stay."""
+    problem = regulator(1.0)
+    problem.parameter("p", 0.0, 1.0, guess=p)
+    problem.minimize(trajopt.term(lambda node: factor * node.parameter("p") ** 2, name="pull"), over="end")
+    nlp = transcribe(problem)
+    at = nlp.start.copy()
+    at[nlp.unknowns.layout.parameters["p"].start - nlp.unknowns.layout.size] = p
+    least = np.zeros(nlp.variable_count)
+    reason = minimality.lower_off_limits(
+        NearbyPoints(nlp, WarmStart(at, np.zeros(nlp.row_count), least, least)), 1.0
+    )
+    assert bool(reason) != holds
+    assert holds or "limits that hold nothing back" in reason
+
+
+@pytest.mark.long
+def test_a_floor_that_a_motion_rests_on_is_left_where_the_cost_falls_above_it():
+    """x >= 0 and x = 0 all along, least integral of u^2 - 600 x^2: rows hold it, without multipliers."""
+    system = trajopt.system(["x", "v"], ["u"], lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(3, 3, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[0.0, 0.0])
+    problem.subject_to(trajopt.state("x"), lower=0.0)
+    problem.minimize(trajopt.state("u") ** 2)
+    problem.minimize(trajopt.term(lambda node: 1e4 * node.x**4 - 600.0 * node.x**2, name="pull"))
+    solution = trajopt.solve(problem, trajopt.Slsqp(), refine=None)
+    report = solution.verify()
+    assert solution.converged and abs(solution.objective) < 1e-6
+    assert report.verdict == "FAIL" and "no minimum" in report.reason
+    assert "FAIL" in str(report)
