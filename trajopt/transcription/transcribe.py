@@ -340,9 +340,13 @@ def program_at(
     unscaled : its functions and the bounds of its rows, where they are known already
     """
     functions, row_bounds = unscaled or _unscaled(structure, values, start)
-    sizes = _sizes_at(structure, values, start)
+    sizes, jacobian = _sizes_at(structure, values, start), None
+    if sizes is not None:
+        jacobian = functions.jacobian(start)
+        sizes = _with_idle_controls(structure, values, start, sizes, functions, jacobian)
     if scaling is None:
-        jacobian, gradient = functions.jacobian(start), functions.gradient(start)
+        jacobian = functions.jacobian(start) if jacobian is None else jacobian
+        gradient = functions.gradient(start)
         rows, least = functions.jacobian_rows, np.ones(row_bounds.lower.size)
         if sizes is not None:
             by_row = sizes[functions.jacobian_columns]
@@ -371,6 +375,33 @@ def program_at(
         unknown_sizes=sizes,
     )
     return program
+
+
+def _with_idle_controls(
+    structure: ProgramStructure,
+    values: ProgramValues,
+    start: Array,
+    sizes: Array,
+    functions: ProgramFunctions,
+    jacobian: Array,
+) -> Array:
+    """The sizes of unknowns with those of controls that are guessed as zero, by the rows that they enter.
+
+    In x' = u a control has to be as large as the states, 1e9, whatever its guess: each is so large that it
+    changes no row by more than the largest of the other unknowns does.
+    """
+    curves = values.unknowns.idle_curves(start, values.bounds.lower, values.bounds.upper)
+    curves[structure.is_slack[values.unknowns.elimination.free]] = -1
+    if curves.max(initial=-1) < 0:
+        return sizes
+    rows, of_entry = functions.jacobian_rows, curves[functions.jacobian_columns]
+    effects, idle = np.abs(jacobian) * sizes[functions.jacobian_columns], of_entry >= 0
+    others = np.zeros(int(rows.max(initial=-1)) + 1)
+    np.maximum.at(others, rows[~idle], np.nan_to_num(effects[~idle], posinf=0.0))
+    found = np.full(int(curves.max()) + 1, np.inf)
+    enters = idle & (effects > 0.0) & (others[rows] > 0.0)
+    np.minimum.at(found, of_entry[enters], others[rows[enters]] / effects[enters])
+    return np.where(curves >= 0, nearest_powers(np.where(np.isfinite(found), found, 1.0))[curves], sizes)
 
 
 def _sizes_at(structure: ProgramStructure, values: ProgramValues, start: Array) -> Array | None:

@@ -167,6 +167,18 @@ class Unknowns:
             return None
         return nearest_powers(np.where(far, sizes, 1.0)[free])
 
+    def idle_curves(self, y: Array, lower: Array, upper: Array) -> Array:
+        """Number of the curve of every unknown (n,) of a control that is zero and unbounded; else -1."""
+        numbers, x = np.full(self.layout.size, -1), self.elimination.expand(y)
+        unbounded = np.zeros(self.layout.size, dtype=bool)
+        unbounded[self.elimination.free] = np.isinf(lower) & np.isinf(upper)
+        for group in self.layout.groups[1:]:
+            each = map(group.control_points, (numbers, x, unbounded))
+            for of_arc, values, open_ends in zip(*each, strict=True):
+                idle = np.all((values == 0.0) & open_ends, axis=0)
+                of_arc[:, idle] = group.first_curve + np.flatnonzero(idle)
+        return numbers[self.elimination.free]
+
     def steps_aside(self, sizes: Array | None) -> Array:
         """Parts of the sizes of curves and parameters, (x,): of each another one, at least a half."""
         free, steps = self.elimination.free, np.zeros(self.layout.size)

@@ -304,7 +304,7 @@ def lower_off_limits(nearby: NearbyPoints, size: float) -> str:
 
 
 def _fallen(nearby: NearbyPoints, y: Array, step: Array, size: float) -> float:
-    """By how much of all costs the objective falls along a step from y, at every length that is looked at.
+    """Part of all costs by which the objective falls along a step from y, at every length looked at.
 
     Zero where it rises, or falls by no more than the slope that the solve left.
     """

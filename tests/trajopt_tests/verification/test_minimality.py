@@ -443,11 +443,13 @@ def test_newtons_step_tells_a_motion_that_is_stationary_in_its_units_alone():
     assert optimum.objective == pytest.approx(np.tanh(1.0), rel=1e-5) and optimum.verify().holds
 
 
-@pytest.mark.parametrize("size", [pytest.param(1e-9, marks=pytest.mark.long), 1e9])
-def test_a_motion_of_any_size_passes_where_it_is_optimal_alone(size):
-    solution = trajopt.solve(regulator(size))
-    reached = solution.objective == pytest.approx(size**2 * np.tanh(1.0), rel=1e-4)
-    assert solution.verify().holds == reached
+@fast_first(("size", "weight"), [(1e9, 1.0), (1e-9, 1.0), (1e6, 1.0), (1e12, 1.0), (1e9, 1e-18)], 1, 4)
+def test_a_control_that_has_to_be_as_large_as_its_state_is_found_without_a_guess(size, weight):
+    problem = regulator(size)
+    problem.costs[0] = replace(problem.costs[0], weight=weight)
+    solution = trajopt.solve(problem, starts=1)
+    assert solution.objective == pytest.approx(weight * size**2 * np.tanh(1.0), rel=1e-4)
+    assert solution.verify().holds
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(-3.0, False), (3.0, True)])
