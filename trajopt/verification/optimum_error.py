@@ -59,7 +59,7 @@ def error_of_optimum(answer: Answer, least: float = 0.0) -> OptimumError:
         with one_blas_thread():
             halved = answer.on_halved_spans()
             program = program_of(halved, check=True)
-            known = UntilKnown(answer.objective, program.objective_scale, least)
+            known = UntilKnown(answer.objective, least)
             run = Run(max_iterations=FURTHER, start_kind=StartKind.NEAR_BOUNDS, watch=known)
             entry = Journal.after(answer, Ipopt(), run).attempt(Attempt(halved, answer, program=program))
     except Known as found:
@@ -85,17 +85,16 @@ class UntilKnown:
     """Look at iterates that raises `Known` once two in turn give the change of the objective to a tenth.
 
     objective : of the answer
-    scale : factor of the program's objective
     least : change, in units of the objective, below which it is known to be no more than this
     """
 
-    def __init__(self, objective: float, scale: float, least: float) -> None:
-        self.objective, self.scale, self.least = objective, scale, least
+    def __init__(self, objective: float, least: float) -> None:
+        self.objective, self.least = objective, least
         self.before: tuple[Array, Array] | None = None
 
     def __call__(self, nlp: Program, at: WarmStart, rows: Array, objective: float, step: float) -> None:
         here = np.concatenate([at.y, rows])
-        ends = range_of_optimum(nlp, at, rows, objective) / self.scale
+        ends = range_of_optimum(nlp, at, rows, objective) / getattr(nlp, "objective_scale", 1.0)
         before, self.before = self.before, (here, ends)
         if before is None or not np.abs(here - before[0]).max() >= SHARE * step:
             return

@@ -155,13 +155,23 @@ def iterate(y, multiplier):
     ],
 )
 def test_iterates_that_say_little_end_no_solve(second, step):
-    known = optimum_error.UntilKnown(1.0, 1.0, 1e-9)
+    known = optimum_error.UntilKnown(1.0, 1e-9)
     known(*iterate(0.31, 1e-9), 0.5)
     known(*second, step)
     known(*iterate(1e-6, 1.0), 100.0)
     with pytest.raises(optimum_error.Known) as found:
         known(*iterate(1e-7, 1.0), 1e-6)
     assert found.value.change == pytest.approx(1.0, abs=1e-5)
+
+
+def test_iterates_are_read_by_the_scale_of_their_own_program():
+    """A solve whose objective falls far goes on with a larger factor of it."""
+    known = optimum_error.UntilKnown(1.0, 1e-9)
+    scaled = SimpleNamespace(**vars(ONE_LIMIT), objective_scale=100.0)
+    known(scaled, *iterate(0.31, 1e-9)[1:-1], 31.0, 0.5)
+    with pytest.raises(optimum_error.Known) as found:
+        known(scaled, *iterate(0.30, 1e-9)[1:-1], 30.0, 0.01)
+    assert found.value.change == pytest.approx(1.0 - 0.305)
 
 
 def test_a_motion_read_from_a_file_takes_its_controls_to_the_halved_intervals(smooth, tmp_path):
