@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,10 @@ import numpy as np
 from trajopt.adapters.stacked_function import Foreign, MappedFunction, library_of
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
+
+STATED_MODE = re.compile(
+    r"GatherScatterMode\.CLIP|fill_value=(?!None|nan)"
+)  # in the text of a traced function
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +49,21 @@ class JaxFunction(MappedFunction):
     def _check_indices(self, value: Callable[[Foreign], Foreign]) -> None:
         """OptionError for a fixed index that is out of range, where JAX would take the nearest one.
 
-        It is the same at two points. An index that is computed from the inputs is not refused: tables are
-        read beyond their ends in this way.
+        It is the same at four points: of one sign, far on both sides, and near zero. An index that is
+        computed from the inputs is not refused, nor is any of a function that states `mode="clip"` or a
+        `fill_value`: tables are read beyond their ends in this way.
         """
-        checkify = import_module("jax.experimental.checkify")
-        checked = checkify.checkify(value, errors=checkify.index_checks)
-        points = np.linspace(0.4, 0.6, sum(self.widths)), np.linspace(-37.0, 53.0, sum(self.widths))
-        one, other = (checked(point)[0].get() for point in points)
-        if one and one == other:
+        count, checkify = sum(self.widths), import_module("jax.experimental.checkify")
+        checked, wide = (
+            checkify.checkify(value, errors=checkify.index_checks),
+            np.linspace(-37.0, 53.0, count),
+        )
+        first = checked(np.linspace(0.4, 0.6, count))[0].get()
+        if not first or any(checked(point)[0].get() != first for point in (wide, -wide, 1e-4 * wide)):
+            return
+        if not STATED_MODE.search(str(self._jax.make_jaxpr(value)(wide))):
             raise OptionError(
-                f"{self.label}: {one.splitlines()[0]}\nJAX would take the nearest component: correct it"
+                f"{self.label}: {first.splitlines()[0]}\nJAX would take the nearest component: correct it"
             )
 
     def _call(self, which: int, *arrays: Array) -> Array:

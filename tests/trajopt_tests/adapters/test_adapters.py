@@ -136,6 +136,23 @@ def test_indices_of_jax_that_are_computed_may_leave_a_table():
 
 
 @quiet_import
+@pytest.mark.long  # imports of the library
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda jnp: lambda q: jnp.arange(3.0)[jnp.searchsorted(jnp.array([0.0, 0.1, 0.2]), q)],
+        lambda jnp: lambda q: jnp.arange(3.0)[jnp.searchsorted(jnp.array([0.0, 0.1, 0.2]), q @ q)],
+        lambda jnp: lambda q: jnp.diff(jnp.take(q, jnp.arange(-1, 3), mode="clip")),
+        lambda jnp: lambda q: q.at[jnp.arange(1, 3)].get(mode="fill", fill_value=0.0) - q,
+    ],
+)
+def test_tables_of_jax_beyond_their_ends_and_stated_modes_are_no_mistakes(function):
+    jnp = pytest.importorskip("jax.numpy")
+    block = trajopt.adapters.foreign_block(function(jnp), {"q": 2}, "jax")
+    assert np.isfinite(block.value({"q": np.array([[0.05, 0.15]])})["rates"]).all()
+
+
+@quiet_import
 @pytest.mark.long  # imports of the libraries
 @pytest.mark.parametrize(
     ("function", "message"),
