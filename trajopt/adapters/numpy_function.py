@@ -42,6 +42,11 @@ class NumpyFunction(StackedFunction):
 
     derivatives: NodeFunction | None = None
 
+    @property
+    def is_differenced(self) -> bool:
+        """True where derivatives are differences of values."""
+        return self.derivatives is None
+
     def value(self, z: Array) -> Array:
         return self.checked([self._at(row) for row in z], len(z), REMEDY)
 

@@ -49,6 +49,7 @@ class FunctionBlock:
 
     def __init__(self, function: BatchedFunction, inputs: Mapping[str, int], output: str) -> None:
         self.function, self.inputs = function, dict(inputs)
+        self.derivatives_are_differences = bool(getattr(function, "is_differenced", False))
         ends = np.cumsum(list(self.inputs.values())).tolist()
         self._places = dict(zip(self.inputs, map(slice, [0, *ends], ends), strict=True))
         self.outputs = {output: function.value(np.linspace(0.4, 0.6, ends[-1])[None]).shape[1]}

@@ -247,6 +247,7 @@ class NamedBlock:
         self.inputs = {new: block.inputs[name] for name, new in self._from.items()}
         self.outputs = {new: block.outputs[name] for name, new in self._to.items()}
         self.derivatives_are_tested = bool(getattr(block, "derivatives_are_tested", False))
+        self.derivatives_are_differences = bool(getattr(block, "derivatives_are_differences", False))
         if getattr(block, "curvature", None) is None:
             self.curvature = None  # type: ignore[assignment]
         if not implements(block, AnyArithmeticBlock):

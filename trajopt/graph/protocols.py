@@ -21,7 +21,8 @@ Pairs = dict[tuple[str, str], Array]  # (output, input) or (input, input) -> (K,
 class Block(Protocol):
     """A function y = f(u) of named inputs, evaluated at K nodes at once, with exact first derivatives.
 
-    A block with an attribute `derivatives_are_tested` that is True is not checked before a solve.
+    A block with an attribute `derivatives_are_tested` that is True is not checked before a solve. One with
+    `derivatives_are_differences` takes them from its values: `verify` notes where these bend too much.
     """
 
     @property

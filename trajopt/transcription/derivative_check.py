@@ -18,6 +18,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,7 @@ UNKNOWN_ERROR = 1e-3  # relative error from which a slope counts as not known
 COMPLEX_STEP = 1e-30  # squares of it vanish beside one
 DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and values, for differences
 STOPPED = "; a derivative of 0 comes from what stops derivatives, too: detach, no_grad, stop_gradient, int"
+NOISE_STEP = ANY_STEP[2]  # second differences of smooth functions are 1e-9 there, those of noise its size
 LOOKED_AT = 3  # nodes of a motion whose partials are compared entry by entry, at most
 DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
@@ -135,8 +137,8 @@ def check_block(
         check(LADDER)
 
 
-def wrong_derivative(graph: Graph, values: Mapping[str, Array], components: Components) -> str:
-    """A partial derivative of a user's block that its values contradict at a node; empty where none is seen.
+def wrong_derivative(graph: Graph, values: Mapping[str, Array], components: Components) -> WrongDerivative:
+    """A partial derivative of a user's block that its values contradict at a node.
 
     The check before a solve looks beside one node of the guess. Here every node of a motion is stepped at
     once, each in a random direction d of all inputs,
@@ -144,10 +146,12 @@ def wrong_derivative(graph: Graph, values: Mapping[str, Array], components: Comp
         (y(u + h d) - y(u - h d)) / 2h   against   dy/du d,
 
     and where these differ by a thousandth, entry by entry at that node. Kinks, where both sides of the step
-    have other slopes, are left alone.
+    have other slopes, are left alone, and so is what no step determines, such as jumps. Values with noise
+    give slopes to ten times noise / h, h the coarsest step.
 
     values : of every quantity of the graph at the nodes
     """
+    inexact = ""
     for number, block in enumerate(graph.blocks):
         if getattr(block, "derivatives_are_tested", False) or isinstance(block, ExpressionBlock):
             continue
@@ -156,10 +160,30 @@ def wrong_derivative(graph: Graph, values: Mapping[str, Array], components: Comp
             nodes = _contradicted(block, {name: np.array(values[name]) for name in block.inputs}, rng)
             for node in nodes[:LOOKED_AT]:
                 at = {name: np.array(values[name][node : node + 1]) for name in block.inputs}
-                found = [_wrong_partial(_Point(block, at, components, (step,))) for step in ANY_STEP]
-                if all(found):
-                    return f"{found[0]}, at t = {values['t'][node, 0]:.4g} s"
-    return ""
+                wrong = _wrong_partial(_Point(block, at, components, ANY_STEP))
+                if not wrong or not all(
+                    _wrong_partial(_Point(block, at, components, (step,))) for step in ANY_STEP
+                ):
+                    continue
+                when = f"at t = {values['t'][node, 0]:.4g} s"
+                if not getattr(block, "derivatives_are_differences", False):
+                    return WrongDerivative(f"{wrong}, {when}", inexact)
+                inexact = inexact or (
+                    f"differences of {term_of(next(iter(block.outputs)))} reach across a kink or a steep "
+                    f"part {when}: the optimum is that of their slopes; derivatives= takes exact ones"
+                )
+    return WrongDerivative("", inexact)
+
+
+class WrongDerivative(NamedTuple):
+    """A derivative that values contradict, in words; each part is empty where none is seen.
+
+    stated : one that a block states
+    inexact : one that a block takes as a difference of its values
+    """
+
+    stated: str
+    inexact: str
 
 
 def _wrong_partial(point: _Point) -> str:
@@ -173,7 +197,10 @@ def _wrong_partial(point: _Point) -> str:
 
 
 def _contradicted(block: Block, u: dict[str, Array], rng: np.random.Generator) -> Array:
-    """Nodes whose partials every step along a random direction contradicts, the worst first."""
+    """Nodes whose partials every step along a random direction contradicts, the worst first.
+
+    A node is stepped until one step agrees: mostly the first, so that a check costs two evaluations.
+    """
     away = {name: (1.0 + np.abs(part)) * rng.uniform(-1.0, 1.0, part.shape) for name, part in u.items()}
     partials, here = block.partials(u), block.value(u)
     along, size = ({name: np.zeros_like(here[name]) for name in block.outputs} for _ in range(2))
@@ -181,19 +208,30 @@ def _contradicted(block: Block, u: dict[str, Array], rng: np.random.Generator) -
         along[output] += np.matmul(part, away[name][:, :, None])[..., 0]
         size[output] += np.matmul(np.abs(part), np.abs(away[name])[:, :, None])[..., 0]
     off, kink = ({name: np.full(here[name].shape, np.inf) for name in block.outputs} for _ in range(2))
-    for h in ANY_STEP:
+    noise = {name: np.zeros(width) for name, width in block.outputs.items()}
+    left = np.arange(len(next(iter(here.values()))))
+    for h in sorted(ANY_STEP, key=NOISE_STEP.__ne__):
         try:
             ahead, behind = (
-                block.value({name: part + step * away[name] for name, part in u.items()}) for step in (h, -h)
+                block.value({name: part[left] + step * away[name][left] for name, part in u.items()})
+                for step in (h, -h)
             )
         except Exception:  # blocks refuse what they are not defined for by exceptions of any type
             continue
         for name in block.outputs:
             slope = (ahead[name] - behind[name]) / (2.0 * h)
-            missed = np.abs(slope - along[name]) - UNKNOWN_ERROR * (size[name] + np.abs(slope))
-            off[name] = np.fmin(off[name], missed)
-            kink[name] = np.fmin(kink[name], np.abs(ahead[name] - 2.0 * here[name] + behind[name]) / h)
-    beyond = [off[name] - ESTIMATED * kink[name] for name in block.outputs]
+            bend = np.abs(ahead[name] - 2.0 * here[name][left] + behind[name])
+            missed = np.abs(slope - along[name][left]) - UNKNOWN_ERROR * (size[name][left] + np.abs(slope))
+            off[name][left] = np.fmin(off[name][left], missed)
+            kink[name][left] = np.fmin(kink[name][left], bend / h)
+            if h == NOISE_STEP and left.size == len(off[name]):
+                known = bend[np.isfinite(bend).all(axis=1)]
+                noise[name] = np.median(known, axis=0) if len(known) else noise[name]
+        disagrees = [(off[name][left] > 0.0).any(axis=1) for name in block.outputs]
+        left = left[np.any(disagrees, axis=0)]
+        if not left.size:
+            break
+    beyond = [off[name] - ESTIMATED * (kink[name] + noise[name] / max(ANY_STEP)) for name in block.outputs]
     worst = np.max([np.where(np.isfinite(each), each, 0.0).max(axis=1) for each in beyond], axis=0)
     order = np.argsort(-worst, kind="stable")
     return order[worst[order] > 0.0]

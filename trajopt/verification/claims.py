@@ -33,7 +33,7 @@ from trajopt.solution.solution import Answer, Solution, confirmed_mesh_of, mesh_
 from trajopt.solvers.kkt import KKT, kkt_of_fit, kkt_residuals, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.basis import SAME_TIME
-from trajopt.transcription.derivative_check import wrong_derivative
+from trajopt.transcription.derivative_check import WrongDerivative, wrong_derivative
 from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
@@ -86,14 +86,13 @@ def point_and_kkt(program: RebuiltProgram, solution: Solution) -> tuple[WarmStar
     return smallest_kkt(nlp, program.y, solution, ratio)
 
 
-def unknown_slopes(program: RebuiltProgram) -> str:
-    """Reason why the optimum is not known: derivatives of a user's block that its values contradict."""
+def unknown_slopes(program: RebuiltProgram) -> WrongDerivative:
+    """Derivatives of a user's block that its values contradict: the optimum is not known."""
     graph, of = program.nlp.graph, program.nlp.unknowns.elimination
     if all(getattr(block, "derivatives_are_tested", False) for block in graph.blocks):
-        return ""
+        return WrongDerivative("", "")
     leaves = program.nlp.spline_map.leaf_values(of.expand(program.y), set(graph.leaves))
-    wrong = wrong_derivative(graph, graph.values(leaves), program.nlp.component_names)
-    return wrong and f"the motion need not be optimal: {wrong}"
+    return wrong_derivative(graph, graph.values(leaves), program.nlp.component_names)
 
 
 def smallest_kkt(

@@ -41,6 +41,7 @@ from trajopt.transcription.link_constraints import linked_problems
 from trajopt.transcription.linked_program import LinkedProgram, linked_program, unknowns_of_motions
 from trajopt.transcription.nlp import NLP
 from trajopt.verification.claims import (
+    RebuiltProgram,
     differences,
     differences_of_phases,
     point_and_kkt,
@@ -95,9 +96,9 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
-        minimality=Minimality(unknown)
-        if (unknown := "" if program is None else unknown_slopes(program))
-        else minimality(solution, nearby, accuracies(accuracy)[0], max((c.zero for c in costs), default=0.0)),
+        minimality=_minimality(
+            solution, program, nearby, accuracy, max((c.zero for c in costs), default=0.0)
+        ),
         balance=base_balance(solution),
         feet=standing_feet(solution),
         relaxations=problem.relaxations,
@@ -140,6 +141,23 @@ def _equations(solution: Solution, found: Sequence[Line]) -> Iterator[EquationRe
             residual = v.dense_violation if v.pointwise is None else v.pointwise
             missed = residual, v.dense_time, v.scale, v.unit
             yield EquationResidual(constraint.name, names[component], *missed, own)
+
+
+def _minimality(
+    solution: Solution,
+    program: RebuiltProgram | None,
+    nearby: NearbyPoints | None,
+    accuracy: float | None,
+    zero: float,
+) -> Minimality:
+    """The search for better points nearby, where derivatives are those of the values."""
+    if program is None:
+        return minimality(solution, nearby, accuracies(accuracy)[0], zero)
+    stated, inexact = unknown_slopes(program)
+    if stated:
+        return Minimality(f"the motion need not be optimal: {stated}")
+    found = minimality(solution, nearby, accuracies(accuracy)[0], zero)
+    return replace(found, note="; ".join(filter(None, [inexact, found.note])))
 
 
 def _dependent_rows(program: NLP | LinkedProgram | None, point: WarmStart | None, answer: Answer) -> str:

@@ -322,7 +322,7 @@ def wrong_at(block, v):
         Graph({"v": 1, "t": 1}, [NamedBlock(block)]),
         {"v": v, "t": np.arange(float(len(v)))[:, None]},
     )
-    return wrong_derivative(graph, values, lambda quantity, width: [str(i) for i in range(width)])
+    return wrong_derivative(graph, values, lambda quantity, width: [str(i) for i in range(width)]).stated
 
 
 @pytest.mark.parametrize("error", [0.0, 0.99, 1.01, -1.0])
@@ -332,3 +332,91 @@ def test_partials_are_looked_at_at_every_node(error):
     assert not wrong_at(Drag(2.0, error), v)
     assert not wrong_at(Drag(2.0, error, np.float32), v)
     assert re.search(r"derivative of 'drag', .* by 'v', .* at t = 17 s", wrong_at(Drag(1.4, error), v))
+
+
+def noise(v):
+    """Numbers from -1 to 1 without an order, the same for the same v."""
+    return np.sin(1e9 * np.modf(v * 7.3e5)[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [
+        (np.sign, np.zeros_like),  # jumps where the motion rests
+        (
+            np.cbrt,
+            lambda v: np.where(v == 0.0, 0.0, np.abs(np.where(v == 0.0, 1.0, v)) ** (-2.0 / 3.0) / 3.0),
+        ),
+        (lambda v: np.tanh(1e9 * v), lambda v: 1e9 * (1.0 - np.tanh(1e9 * v) ** 2)),
+        (lambda v: (1e6 * v) ** 3, lambda v: 3e18 * v**2),
+        (lambda v: np.sin(v) + 1e-6 * noise(v), np.cos),
+        (lambda v: (100.0 + np.sin(v)).astype(np.float32).astype(float), np.cos),
+        (lambda v: np.floor(1e4 * v) / 1e4, np.ones_like),
+        (
+            lambda v: 1e9 * np.maximum(v - 0.5, 0.0) ** 1.5,
+            lambda v: 1.5e9 * np.sqrt(np.maximum(v - 0.5, 0.0)),
+        ),
+        (lambda v: np.sqrt(np.maximum(v, 0.0)), lambda v: 0.5 / np.sqrt(v)),
+    ],
+)
+def test_jumps_noise_and_steep_parts_are_no_wrong_partials(function, slope):
+    class Right(Drag):
+        def value(self, u):
+            return {"drag": function(u["v"])}
+
+        def partials(self, u):
+            with np.errstate(divide="ignore"):
+                return {("drag", "v"): slope(u["v"])[:, :, None]}
+
+    class Wrong(Right):
+        def partials(self, u):
+            return {("drag", "v"): 1.0 + 2.0 * super().partials(u)["drag", "v"]}
+
+    t = np.linspace(0.0, 1.0, 101)[:, None]
+    v = 30.0 * t**2 * (1.0 - t) ** 2  # from rest to rest
+    assert not wrong_at(Right(9.0), v)
+    assert wrong_at(Wrong(9.0), v)
+
+
+def test_slopes_that_noise_hides_are_left_alone():
+    class Noisy(Drag):
+        def value(self, u):
+            return {"drag": np.sin(u["v"]) + 1e-4 * noise(u["v"])}
+
+        def partials(self, u):
+            return {("drag", "v"): np.cos(u["v"])[:, :, None]}
+
+    assert not wrong_at(Noisy(9.0), np.linspace(-3.0, 3.0, 101)[:, None])
+
+
+def test_right_partials_cost_two_values_more_at_every_node():
+    class Counted(Drag):
+        nodes = 0
+
+        def value(self, u):
+            self.nodes += len(u["v"])
+            return super().value(u)
+
+    block = Counted(9.0)
+    assert not wrong_at(block, np.linspace(0.5, 2.0, 100)[:, None])
+    assert block.nodes == 300
+
+
+@pytest.mark.long
+def test_differences_of_a_table_are_a_note_and_no_wrong_partials():
+    """A table of NumPy without derivatives: differences reach across its kinks, 0.1 m/s apart."""
+    speeds = np.linspace(-2.0, 2.0, 41)
+
+    def drag(v):
+        return np.interp(v, speeds, speeds * np.abs(speeds))
+
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(6, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to(trajopt.adapters.foreign_term(drag, "numpy"), upper=3.0)
+    solution = trajopt.solve(problem, starts=1)
+    assert solution.converged
+    report = solution.verify()
+    assert report.holds, report.reason
+    assert "differences of term 'drag' reach across a kink" in report.table.replace("\n", " ")
