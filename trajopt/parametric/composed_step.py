@@ -24,7 +24,7 @@ from trajopt.graph.expression import MappedExpression
 from trajopt.parametric.affine_program import AffineProgram, AffineShift
 from trajopt.parametric.inputs import LimitInput
 from trajopt.parametric.node_terms import NodeTerms, mapped_terms, node_terms
-from trajopt.parametric.plan_shift import PlanShifts
+from trajopt.parametric.plan_shift import PlanShifts, last_kept
 from trajopt.problem.problem import Problem
 from trajopt.solvers.kkt import grown
 from trajopt.solvers.matrices import Entries, EntryMap, Matrices, all_entries, product, product_entries
@@ -34,7 +34,7 @@ from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import Unknowns
 
-MOST_SHIFTS = 8  # of plans by different times that are kept composed, as many as are asked for in a loop
+MOST_KEPT = 8  # the last maps, shifts by different times, and patterns of active sets, each
 ACCURATE = 10.0 * ROUNDING  # of the right-hand side, a residual that is none
 NUMBERS = FEASIBILITY, ROUNDING, REGULARIZATION, ROUNDING, EPS, ACCURATE  # see `ldl_kernels.step_along`
 
@@ -129,7 +129,7 @@ class Composition:
     functions: ComposedFunctions
     matrices: Matrices
     kept: dict[float, AffineShift]
-    patterns: dict[bytes, KktPattern]
+    patterns: dict[bytes, KktPattern | None]
 
     @staticmethod
     def of(base: Problem, shifts: PlanShifts, nlp: NLP, inputs: Sequence[LimitInput]) -> Composition | None:
@@ -221,28 +221,23 @@ class Composition:
         return Unknowns(nlp.unknowns.layout, moved, nlp.unknowns.nodes), result
 
     def shift(self, elapsed: float) -> AffineShift:
-        found = self.kept.get(elapsed)
-        if found is None:
-            for old in list(self.kept)[: max(0, len(self.kept) - MOST_SHIFTS + 1)]:
-                self.kept.pop(old, None)  # another thread may have done so
-            structure, c = self.shifts.structure, self.program.part("c")
-            found = self.kept[elapsed] = AffineShift.of(structure, self.shifts, self.nlp, c, elapsed)
-        return found
+        def made() -> AffineShift:
+            c = self.program.part("c")
+            return AffineShift.of(self.shifts.structure, self.shifts, self.nlp, c, elapsed)
+
+        return last_kept(self.kept, elapsed, MOST_KEPT, made)
 
     def pattern(self, side: Array, H: Array, A: Array) -> KktPattern | None:
         """Places of the entries of K for an active set; None where it has more constraints than unknowns."""
-        key = side.tobytes()
-        found = self.patterns.get(key)
-        if found is None:
-            active = np.flatnonzero(side).tolist()
+
+        def made() -> KktPattern | None:
+            active, matrices = np.flatnonzero(side).tolist(), self.matrices
             if len(active) > self.nlp.variable_count:
                 return None
-            for old in list(self.patterns)[: max(0, len(self.patterns) - MOST_SHIFTS + 1)]:
-                self.patterns.pop(old, None)
-            matrices = self.matrices
             places = matrices.hessian(H), matrices.constraints(A[: A.size - self.nlp.variable_count])
-            found = self.patterns[key] = pattern_of(*places, active, matrices.patterns)
-        return found
+            return pattern_of(*places, active, matrices.patterns)
+
+        return last_kept(self.patterns, side.tobytes(), MOST_KEPT, made)
 
 
 def _violation(rows: Array, y: Array, lower: Array, upper: Array) -> float:

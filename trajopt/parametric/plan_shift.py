@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,7 +82,8 @@ class PlanShifts:
         """The matrix of `unknowns` for x on arcs of durations before; zero rows for the durations."""
         key = before, elapsed, durations_before.tobytes(), durations.tobytes()
         layouts = self.structure.spline_map.layout, before.spline_map.layout
-        return self._kept(key, lambda: _motion(*layouts, durations_before, elapsed, durations))
+        made = partial(_motion, *layouts, durations_before, elapsed, durations)
+        return last_kept(self._maps, key, MOST_MAPS, made)
 
     def multipliers(
         self, nlp: NLP, old: NLP, before: ProgramStructure, point: WarmStart, elapsed: float
@@ -96,7 +98,7 @@ class PlanShifts:
         if self.structure is before and not (later.gone or later.intervals):
             return replace(point, y=nlp.start, hessian=None)
         key = before, later
-        rows, bounds = self._kept(key, lambda: _sources(self.structure, before, later))
+        rows, bounds = last_kept(self._maps, key, MOST_MAPS, partial(_sources, self.structure, before, later))
         now, then = nlp.scaling, old.scaling
         low, high, factor = point.lower_multipliers, point.upper_multipliers, now.objective / then.objective
         assert point.row_multipliers is not None and low is not None and high is not None
@@ -104,13 +106,15 @@ class PlanShifts:
         taken = of_rows, _taken(low, bounds), _taken(high, bounds)
         return WarmStart(nlp.start, *(factor * each for each in taken))
 
-    def _kept(self, key: Hashable, make: Callable[[], M]) -> M:
-        kept = self._maps.get(key)
-        if kept is None:
-            for old in list(self._maps)[: max(0, len(self._maps) - MOST_MAPS + 1)]:
-                self._maps.pop(old, None)  # another thread may have done so
-            kept = self._maps[key] = make()
-        return kept
+
+def last_kept(values: dict[Any, M], key: Hashable, most: int, make: Callable[[], M]) -> M:
+    """The value of a key, made where it is not among the last ones, at most `most` of which are kept."""
+    found = values.get(key)
+    if found is None:
+        for old in list(values)[: max(0, len(values) - most + 1)]:
+            values.pop(old, None)  # another thread may have done so
+        found = values[key] = make()
+    return found
 
 
 def _motion(

@@ -21,11 +21,11 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.protocols import Dynamics, SymbolicBlock
 from trajopt.parametric.affine_program import put_numbers
-from trajopt.parametric.composed_step import Composition
+from trajopt.parametric.composed_step import MOST_KEPT, Composition
 from trajopt.parametric.input_table import InputTable
 from trajopt.parametric.inputs import LimitInput
 from trajopt.parametric.optimality_system import OptimalitySystem
-from trajopt.parametric.plan_shift import PlanShifts
+from trajopt.parametric.plan_shift import PlanShifts, last_kept
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
@@ -286,18 +286,21 @@ def _reason(result: Result) -> str:
 
 
 class ComposedSteps:
-    """Steps of a program by maps that are composed once, for each set of inputs that are given together."""
+    """Steps of a program by maps that are composed once, for inputs that are given together and each scaling.
+
+    Plans from several guesses have scalings of their own, and loops from them in turns all keep their maps.
+    """
 
     def __init__(self, problem: Problem, shifts: PlanShifts, table: InputTable) -> None:
         self.problem, self.shifts, self.table = problem, shifts, table
-        self._kept: dict[tuple[str, ...], tuple[NLP, Composition | None]] = {}
+        self._kept: dict[Hashable, tuple[Composition | None]] = {}
 
     def prepare(self, plan: Step, names: Sequence[str]) -> Composition | None:
         """The maps for inputs of these names and the scaling of a plan, made at the first call."""
-        found = self._kept.get(tuple(names))
-        if found is None or not found[0].scaling.same(plan.program.scaling):
-            found = self._kept[tuple(names)] = plan.program, self._composed(plan, names)
-        return found[1]
+        scaling = plan.program.scaling
+        key = tuple(names), scaling.objective, scaling.rows.tobytes()
+        (maps,) = last_kept(self._kept, key, MOST_KEPT, lambda: (self._composed(plan, names),))
+        return maps
 
     def next(self, before: Step, elapsed: float, given: Mapping[str, Any]) -> Step | None:
         """The next step, with the active set of the plan before; None where the general one is asked for."""

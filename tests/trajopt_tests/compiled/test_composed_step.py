@@ -72,6 +72,17 @@ def test_problem_and_program_of_a_step_are_those_of_its_values(cart):
     np.testing.assert_array_equal(u, functions.values(np.ones((3, 10))))
 
 
+def test_loops_from_several_first_plans_in_turns_keep_their_maps(cart, monkeypatch):
+    """First plans from other states have other scalings, and a new set of maps takes as long as ten steps."""
+    compiled, first = cart
+    plans, given = [first, compiled.step([0.3, 0.2, 0.0, 0.0], force=(-15.0, 15.0))], {"force": (-15.0, 15.0)}
+    assert not plans[0].program.scaling.same(plans[1].program.scaling)
+    monkeypatch.setattr(ComposedSteps, "_composed", None)
+    for k in range(4):
+        plans[k % 2] = compiled.step(plans[k % 2].x(PERIOD), before=plans[k % 2], elapsed=PERIOD, **given)
+        assert is_composed(compiled, plans[k % 2])
+
+
 def test_a_plan_of_another_duration_is_no_start_of_a_composed_step(cart, monkeypatch):
     compiled, first = cart
     longer = compiled.step(STATE, before=first, duration=2.1, force=(-15.0, 15.0))
