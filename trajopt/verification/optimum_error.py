@@ -9,11 +9,13 @@ optima.
 The solve ends as soon as J(halved) is known to a tenth of the change. With the multipliers lambda >= 0 of all
 limits, and the violation of each by the iterate y, negative where it holds with a distance,
 
-    f(y) + sum of lambda * violation   and   f(y) + sum of lambda * max(violation, 0)
+    f(y),   f(y) + sum of lambda * violation   and   f(y) + sum of lambda * max(violation, 0)
 
-are about the optimum: the first is the Lagrangian, whose error is a product of those of y and lambda, and a
-bound from below where the problem is convex and the gradient of the Lagrangian zero. Both must agree, and two
-iterates in turn, with at least a half of Newton's step between them: a solve that creeps changes little.
+are about the optimum: the second is the Lagrangian, whose error is a product of those of y and lambda, and a
+bound from below where the problem is convex and the gradient of the Lagrangian zero. All must agree, of two
+iterates in turn, with at least a half of Newton's step between them: a solve that creeps changes little. The
+last one must meet the limits as an answer does: where they contradict each other, multipliers grow without
+end, and the last two values agree on a number that is nothing but their size.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ from trajopt.solution.answers import program_of
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import limit_distances, multipliers_of
+from trajopt.solvers.kkt import largest_violation, limit_distances, multipliers_of
 from trajopt.solvers.run import SolvesStopped
-from trajopt.solvers.solver import Program, Run, StartKind, WarmStart
+from trajopt.solvers.solver import FEASIBILITY, Program, Run, StartKind, WarmStart
 from trajopt.verification.minimality import FURTHER, LARGEST
 
 KNOWN = 0.2  # of the change of the objective: the range of its optimum by two iterates that ends the solve
@@ -98,6 +100,8 @@ class UntilKnown:
         before, self.before = self.before, (here, ends)
         if before is None or not np.abs(here - before[0]).max() >= SHARE * step:
             return
+        if not largest_violation(nlp, at.y, rows) <= FEASIBILITY:
+            return
         low, high = min(ends[0], before[1][0]), max(ends[1], before[1][1])
         change = float(abs(self.objective - 0.5 * (low + high)))
         if high - low <= max(KNOWN * change, self.least):
@@ -105,7 +109,7 @@ class UntilKnown:
 
 
 def range_of_optimum(nlp: Program, at: WarmStart, rows: Array, objective: float) -> Array:
-    """The two values above of the optimum, scaled as the objective, the smaller first, (2,)."""
+    """The least and the largest of the values above, scaled as the objective, (2,)."""
     of_rows, of_lower, of_upper = multipliers_of(nlp, at)
     distances = limit_distances(nlp, at.y, rows)
     sides = np.maximum(np.concatenate([-of_rows, of_rows, of_lower, of_upper]), 0.0)
@@ -113,4 +117,4 @@ def range_of_optimum(nlp: Program, at: WarmStart, rows: Array, objective: float)
     parts = -sides[exists] * distances[exists]
     lagrangian = objective + float(parts.sum())
     merit = objective + float(np.maximum(parts, 0.0).sum())
-    return np.sort([lagrangian, merit])
+    return np.array([min(lagrangian, objective), merit])

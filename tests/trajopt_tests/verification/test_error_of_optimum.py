@@ -164,6 +164,38 @@ def test_iterates_that_say_little_end_no_solve(second, step):
     assert found.value.change == pytest.approx(1.0, abs=1e-5)
 
 
+def test_iterates_that_multipliers_alone_move_end_no_solve():
+    """Limits that cannot be met have multipliers without end: objectives stay, and Lagrangians agree."""
+    known = optimum_error.UntilKnown(1.0, 1e-9)
+    known(*iterate(-0.3, 1e9), 0.1)
+    known(*iterate(-0.3 + 1e-5, 1e9), 1e-5)
+    known(*iterate(-2e-6, 1.0), 0.3)  # beyond the tolerance of an answer
+    known(*iterate(-2e-6 + 1e-7, 1.0), 1e-7)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("intervals", "height", "width"), [(5, 2.0, 0.02), (6, 0.9, 0.05), (4, 0.9, 0.1)])
+def test_there_is_no_estimate_where_nodes_between_cannot_meet_limits(intervals, height, width):
+    """A path over an obstacle that the nodes of the mesh pass, and no force leads over on twice as many."""
+
+    @trajopt.term
+    def clearance(node):
+        return node.x - height * np.exp(-(((node.t - 0.94) / width) ** 2))
+
+    system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    mesh = trajopt.Trajectory.collocation(intervals, 3, "radau", duration=2.0)
+    problem = trajopt.Problem(system, mesh, name="over an obstacle")
+    problem.control("u", -2.0, 2.0, degree=0)
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    problem.subject_to(clearance, -0.05, np.inf, name="clearance")
+    answer = trajopt.solve(problem)
+    assert answer.converged
+    value, reason = optimum_error.error_of_optimum(answer)
+    assert value is None and "on halved intervals the solve did not converge" in reason
+
+
 def test_iterates_are_read_by_the_scale_of_their_own_program():
     """A solve whose objective falls far goes on with a larger factor of it."""
     known = optimum_error.UntilKnown(1.0, 1e-9)
