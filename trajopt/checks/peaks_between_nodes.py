@@ -23,6 +23,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem_parts import START_TIME
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import side_violations
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, Instants, MotionEnd, MotionSamples, NodeSet, TimeWindow
@@ -227,7 +228,9 @@ class Peaks:
     Left out are peaks that can reach neither the highest sample of their side nor `above`, those that cannot
     reach `least`, a number or one for each side, and those of a side that is not violated and further from
     its bound than the other one. Of one side the `most` that may reach highest are kept; where it is None all
-    of them, but those on a flat stretch that holds.
+    of them, but those on a flat stretch that holds. A violation of which the second sample before or after it
+    has less than half is the flank of a pulse as narrow as their step: samples do not say how high that is,
+    and `least` leaves out only flanks that are rounding beside it.
 
     side : of every peak, its column in (2 width,), all lower sides first
     times, values : of every peak, (peaks,);  spacing : seconds, of the samples around it
@@ -272,11 +275,16 @@ class Peaks:
         peak[:-1] &= own[:-1] >= own[1:]
         place, column = np.nonzero(peak)
         before, after = np.maximum(place - 1, 0), np.minimum(place + 1, times.size - 1)
-        reach = 2.0 * own[place, column] - np.minimum(own[before, column], own[after, column])
+        height = own[place, column]
+        reach = 2.0 * height - np.minimum(own[before, column], own[after, column])
         kept = (reach >= highest[columns][column]) | (reach > above)
-        kept &= reach > np.broadcast_to(least, highest.shape)[columns][column]
+        enough = np.broadcast_to(least, highest.shape)[columns][column]
+        ends = np.maximum(place - 2, 0), np.minimum(place + 2, times.size - 1)
+        beside = np.minimum(own[ends[0], column], own[ends[1], column])
+        pulse = (np.abs(beside) <= 0.5 * height) & (height > ROUNDING * enough)
+        kept &= (reach > enough) | pulse
         if most is None:  # of a distance beyond its reach every sample is as high as the next
-            kept &= (reach > own[place, column]) | (reach > 0.0)
+            kept &= (reach > height) | (reach > 0.0)
         kept = np.flatnonzero(kept & ((reach > 0.0) | (reach >= other[column])))
         if most is not None and kept.size > most:
             order = np.lexsort((-reach[kept], column[kept]))

@@ -99,6 +99,29 @@ def test_integrals_that_the_mesh_misses_are_refined_by_default(bounded):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("at", [0.1533, 0.4628])
+def test_a_pulse_between_samples_of_which_these_see_little_is_refined_by_default(at):
+    """Samples below 1 % beside a pulse of 5 %, two of them as high at times: the pulse is looked for."""
+    problem = trajopt.Problem(
+        trajopt.system(("x",), ("u", "w"), lambda node: [node.u]),
+        trajopt.Trajectory.collocation(20, 3, duration=1.0),
+    )
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[1.0])
+    problem.minimize(trajopt.state("u") ** 2)
+
+    @trajopt.term
+    def pulse(node):
+        return node.w - 1.0 - 0.05 * np.exp(-(((node.t - at) / 1e-4) ** 2))
+
+    problem.subject_to(pulse, 0.0, 0.0)
+    assert str(trajopt.solve(problem, refine=None).verify().verdict) == "FAIL"
+    found = trajopt.solve(problem)
+    assert str(found.verify().verdict) == "PASS"
+    assert np.diff(found.curve.bases[0].breakpoints).min() < 1e-3
+
+
+@pytest.mark.long
 def test_a_mesh_that_is_fine_enough_stays():
     problem = rayleigh()
     fine = trajopt.solve(problem.on(trajopt.Trajectory.collocation(80, 3, duration=4.5)))

@@ -10,6 +10,7 @@ from hand_written import PointMasses
 import trajopt
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.limit_peaks import limit_peaks
+from trajopt.checks.line import Interval
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, Density, Peaks, sample_times
 from trajopt.checks.violations import certificate_lines, largest_violations, missed_equations, violations
 
@@ -79,6 +80,17 @@ def test_equations_that_are_missed_by_more_than_asked_are_narrowed_as_in_a_repor
         assert np.count_nonzero(missed) == 1
     else:
         assert not missed.any()
+
+
+@pytest.mark.parametrize(("at", "sign"), [(0.21234, 1.0), (0.4444, -1.0), (0.5678, 1.0), (0.77777, -1.0)])
+def test_pulses_of_which_samples_see_the_flank_alone_are_narrowed_however_low_that_is(motion, at, sign):
+    """An eighth of the step between samples wide: the highest one is 6 % to a two-millionth of the pulse."""
+    solution = asked(motion, lambda t: 1.0 + 0.05 * sign * bump(at, 6e-5)(t), 1.0, 1.0)
+    report, _ = found(solution)
+    assert report.dense_relative == pytest.approx(0.05, rel=0.01)
+    times = sample_times(solution, CHECK_DENSITY, Interval(0.0, 1.0))
+    assert 0.05 * bump(at, 6e-5)(times).max() < 5e-3  # what the samples themselves say
+    assert missed_equations(solution, 1e-2).max() == pytest.approx(report.dense_relative, rel=1e-12)
 
 
 def test_both_sides_are_searched_by_themselves(motion):
