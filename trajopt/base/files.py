@@ -60,7 +60,7 @@ def near_files(path: Path, endings: Collection[str]) -> str:
     """
     folder = path if path.is_dir() else path.parent
     try:
-        # As many files of a folder are looked at
+        # The first thousand files of a folder are looked at
         names = [each.name for each, _ in zip(sorted(folder.iterdir()), range(1000), strict=False)]
     except OSError:
         return ""
@@ -206,7 +206,7 @@ class ArrayFile:
         entries: dict[str, zipfile.ZipInfo] = {}
         for entry in archive.infolist():
             entries.setdefault(entry.filename.removesuffix(".npy"), entry)
-        # A solution of a thousand arcs has 4096 members
+        # A solution of a thousand arcs has as many members
         if len(archive.infolist()) > min(4096, len(entries)):
             archive.close()
             self.refuse(f"{len(archive.infolist())} members, {len(entries)} names")

@@ -238,8 +238,8 @@ def continued_tables(expression: SX) -> SX:
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
 
     def call(table: Function, operands: list[SX]) -> list[SX]:
-        is_table = table.class_name() == "BSplineInterpolant"
-        return called((_continuation(table.serialize()) or table) if is_table else table, operands)
+        continued = _continuation(table.serialize()) if table.class_name() == "BSplineInterpolant" else None
+        return called(continued or table, operands)
 
     (found,) = evaluated(function, [[symbol] for symbol in symbols], casadi.SX, apply, call)
     return casadi.SX(function.sparsity_out(0), casadi.vertcat(*found))

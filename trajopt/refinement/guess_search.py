@@ -271,9 +271,8 @@ def simulated_guesses(problem: Problem, nlp: NLP, count: int) -> list[Guess]:
     low, high = np.clip([base.duration / WIDEST, WIDEST * base.duration], shortest, longest)
     durations = np.exp(rng.uniform(np.log(low), np.log(high), SIMULATED_MOTIONS))
     states = _simulated(problem, nlp, line[0], durations, rng)
-    sizes = np.abs(line).max(
-        axis=0
-    )  # a state that is guessed zero throughout counts as the largest of the others
+    sizes = np.abs(line).max(axis=0)
+    # A state that is guessed zero throughout counts as the largest of the others
     sizes = np.where(sizes > 0.0, sizes, sizes.max() or 1.0)
     with np.errstate(invalid="ignore"):
         # A motion that leads a state beyond 30 times its size in the guess is left out
