@@ -154,7 +154,7 @@ def sharp_root_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Se
     columns = entries_of(block.inputs)
     moves = np.array([name not in fixed for name, _ in columns])
     motion = np.concatenate([values[name] for name in block.inputs], axis=1)
-    one, other = pairs_of_points(motion, moves, (0.1, 0.5))  # of the points beside a motion, as of kinks
+    one, other = pairs_of_points(motion, moves, (0.1, 0.5))  # nearer to the motion than those for kinks
     points = np.unique(np.concatenate([one, other]), axis=0)
     # A least value is looked for beside the motion by half of the largest input and one
     size = 0.5 * (1.0 + np.abs(motion).max(axis=0))

@@ -329,9 +329,11 @@ def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None 
     """
     parts = list(asked.parts)
     for k, part in enumerate(parts):
-        # Without a measurement, or a foot that stands at the start, nothing gives way.
-        gives_way = part.measured or any(0 in each.arcs for each in part.contacts.values())
-        start = starts[k] if starts is not None else MeasuredStart.of(part) if gives_way else None
+        start = None
+        if starts is not None:
+            start = starts[k]
+        elif part.measured or any(0 in each.arcs for each in part.contacts.values()):
+            start = MeasuredStart.of(part)  # without a measurement, or a foot that stands, nothing gives way
         if start is not None:
             other = start.applied(part, all_rows=part.measured)
             parts[k] = other if other.relaxations else part
