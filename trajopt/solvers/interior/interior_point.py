@@ -154,7 +154,8 @@ class InteriorPointRun:
         """The optimum, or the best iterate; STEP_TOO_SMALL where it gets stuck or takes too many steps.
 
         After an optimum to a tolerance that is coarse, a few more steps make the rows hold better than that:
-        rows of large slopes are scaled by these, and curves would not meet to what reports ask for.
+        rows of large slopes are scaled by these, and curves would not meet to what reports ask for. Rows of
+        many spans are known to less than the tolerance: there the steps end where they make rows no better.
         """
         monitor, number, optimum, before = self.monitor, 0, None, np.inf
         little = max(LITTLE * self.tol, SolverSettings.tol)
@@ -168,7 +169,10 @@ class InteriorPointRun:
                 # Multipliers that grow without limit divide the error away: without them it counts, too.
                 steepest = max(1.0, float(np.abs(at.slopes.g).max(initial=0.0)))
                 allowed = WRONG * steepest if FEASIBILITY * residuals.dual_scale < 1.0 else self.tol
-                if residuals.error() <= self.tol and residuals.dual <= allowed:
+                error = residuals.error()
+                if self.tol < error <= FEASIBILITY:
+                    error = residuals.error_beyond_rounding()
+                if error <= self.tol and residuals.dual <= allowed:
                     optimum = answer
                 if optimum is not None:
                     if residuals.violation <= little or residuals.violation > 0.5 * before:

@@ -37,6 +37,7 @@ from trajopt.solvers.interior.band_kernels import (
     forward_columns,
     newton_direction,
     refined_solution,
+    times_rows,
 )
 from trajopt.solvers.interior.slack_program import Iterate, NewtonLayout, SlackProgram
 from trajopt.solvers.kkt import kkt_scale, largest
@@ -49,6 +50,7 @@ from trajopt.solvers.solver import (
     LITTLE_GROWTH,
     ROUNDING,
     SHARE,
+    SUM_ROUNDING,
 )
 
 SOFTENING = 1e-8  # gamma: no row is stiffer than its inverse
@@ -173,6 +175,7 @@ class Residuals:
 
     def __init__(self, program: SlackProgram, at: Iterate) -> None:
         point, slopes, (y, z) = at
+        self.program, self.at = program, at
         self.of_unknowns = program.lagrangian_gradient(slopes, y)
         self.of_slacks = y[: program.slack_count] + program.by_slack(program.sign * z)
         self.primal = point.apart
@@ -186,6 +189,19 @@ class Residuals:
 
     def error(self, barrier: float = 0.0) -> float:
         return max(self.infeasibility, largest(self.products - barrier) / self.product_scale)
+
+    def error_beyond_rounding(self) -> float:
+        """The largest residual, scaled, without the distances G - s that the rounding of x explains.
+
+        Unknowns x are known to eps |x|, so that no row is known better than eps |dG/dx| |x|: 1e-7 of a limit
+        of jerk on splines of 2000 spans. Distances above `FEASIBILITY` count however fine the spans are.
+        """
+        layout, point = self.program.layout, self.at.point
+        known = times_rows(*layout.row_arrays, np.abs(self.at.slopes.values), np.abs(point.x))
+        apart = np.abs(self.primal)
+        left = apart[apart > np.minimum(SUM_ROUNDING * known, FEASIBILITY)]
+        products = largest(self.products) / self.product_scale
+        return max(self.dual / self.dual_scale, largest(left), products)
 
     @property
     def complementarity(self) -> float:

@@ -126,3 +126,18 @@ def test_a_second_shift_begins_with_a_third_of_the_last():
     assert without_limits(-np.eye(2), none, shifts).shift == pytest.approx(10.0)
     assert without_limits(np.eye(2), none, shifts).shift == 0.0
     assert shifts.last == pytest.approx(10.0)
+
+
+def test_an_error_beyond_rounding_leaves_out_what_the_rounding_of_unknowns_explains_and_no_more():
+    """Of a row of slopes g at x, distances of 4 eps |g| |x| are known as zero, and none above 1e-6."""
+    slope, eps = np.array([3e7, -4e7]), np.finfo(float).eps
+    for factor, share, counts in ((1.0, 0.9, False), (1.0, 1.1, True), (1e6, 0.9, True), (0.0, 1.0, False)):
+        nlp = quadratic_with_rows(np.eye(2), [0.0, 0.0], [factor * slope], [-1.0], [1.0])
+        program = SlackProgram(Monitor(nlp, None, None, feasibility=1e-6))
+        x = np.array([2.0, -1.0])
+        distance = share * 4.0 * eps * factor * float(np.abs(slope * x).sum())
+        point = program.point(x, np.zeros(1))._replace(apart=np.array([distance]))
+        slopes = program.slopes(x)._replace(g=np.zeros(2))
+        residuals = Residuals(program, Iterate(point, slopes, Multipliers(np.zeros(1), np.zeros(2))))
+        assert residuals.error() == distance
+        assert residuals.error_beyond_rounding() == (distance if counts else 0.0)

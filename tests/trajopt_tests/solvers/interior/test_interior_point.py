@@ -112,6 +112,39 @@ def test_equations_that_repeat_each_other_are_solved():
     np.testing.assert_allclose(result.y, [0.0, 1.0, 0.0, 0.0], atol=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_rounding_keeps_from_their_tolerance_are_met_in_a_few_steps(seed):
+    """The points of a sequence nearest to given ones, whose third differences are at most 1e-7.
+
+    Rows of slopes of 1e7 are known to 1e-8. Without limits on them the points lie on a parabola, the one of
+    least squares; 1e-7 in every third difference moves them by some 1e-4.
+    """
+    rng, s = np.random.default_rng(seed), np.linspace(-1.0, 1.0, 30)
+    given, differences = rng.uniform(1.0, 2.0, s.size), np.diff(np.eye(s.size), n=3, axis=0)
+    one = np.ones(len(differences))
+    nlp = quadratic_with_rows(np.eye(s.size), -given, 1e7 * differences, -one, one)
+    result = InteriorPoint().solve(nlp)
+    assert result.converged and "IPOPT" not in result.detail
+    assert result.iterations < 15
+    np.testing.assert_allclose(result.y, np.polyval(np.polyfit(s, given, 2), s), atol=1e-3)
+
+
+def jerk_limited_mass(intervals):
+    problem = sliding_mass.build(intervals=intervals, degree=4, velocity=3.0)
+    problem.subject_to(trajopt.jerk, -2000.0, 2000.0, name="jerk limits")
+    return transcribe(problem)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("intervals", [1000, 2000])
+def test_fine_meshes_take_as_many_steps_as_coarse_ones(intervals):
+    """Jerk, intervals cubed times the coefficients, is known to 1e-8 of its limit."""
+    coarse, fine = (InteriorPoint().solve(jerk_limited_mass(count)) for count in (300, intervals))
+    assert fine.converged and "IPOPT" not in fine.detail
+    assert fine.iterations <= 2 * coarse.iterations
+    assert fine.objective == pytest.approx(coarse.objective, rel=1e-5)
+
+
 def test_a_linear_objective_ends_in_a_corner():
     nlp = quadratic_with_rows(
         np.zeros((2, 2)), [-1.0, -2.0], [[1.0, 1.0]], [-INF], [1.5], lower=np.zeros(2), upper=np.ones(2)
