@@ -11,7 +11,8 @@ Last the step of Newton's method along the active set W of the step before,
 
 which is the end of the homotopy of `quadratic_program` where no constraint joins or leaves W.
 
-`layout` is a `sparse_kkt.FactorLayout` as a tuple, as `compiled_loops` asks.
+`layout` is a `sparse_kkt.FactorLayout` as a tuple, as `compiled_loops` asks. Sums of arrays stand as loops,
+too: for each sum of whole arrays numba first compiles texts of errors about shapes, which takes seconds.
 """
 
 from __future__ import annotations
@@ -172,7 +173,8 @@ def corrected_solution(
     _solve_in_place(layout, L, inverse, x)
     _subtract_product(layout, values, x, rest)
     _solve_in_place(layout, L, inverse, rest)
-    x += rest
+    for k in range(x.size):
+        x[k] += rest[k]
     _subtract_product(layout, values, x, side)
     found, missed = np.empty_like(x), 0.0
     for k in range(x.size):
@@ -257,7 +259,8 @@ def step_along(
     if positive != n or lifted > 0 or not growth * eps <= 1.0:
         return False, d, mu
     right, largest, place = np.empty(order.size), 1.0, n
-    right[:n] = -g
+    for k in range(n):
+        right[k] = -g[k]
     for i in range(m):
         if side[i] != 0:
             right[place] = (lower[i] if side[i] < 0 else upper[i]) / lengths[i]
@@ -267,7 +270,8 @@ def step_along(
     found, missed = corrected_solution(layout, order, values, L, inverse, right)
     if not missed <= accurate * largest:
         return False, d, mu
-    d[:] = found[:n]
+    for k in range(n):
+        d[k] = found[k]
     along = np.zeros(m)
     for k in range(unit.size):
         along[rows[k]] += unit[k] * d[columns[k]]
