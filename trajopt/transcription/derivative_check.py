@@ -58,7 +58,7 @@ def check_problem(problem: Problem, graph: Graph | None = None) -> None:
     Of traced terms values and kinks are looked at: CasADi differentiates their elementary operations.
     Raises ShapeError for an output of the wrong shape, EvaluationError for one that is not finite at the
     guess or depends on more than its node, DerivativeError for a partial or a curvature that differs from the
-    slope of the values.
+    slope of the values; KinkWarning instead where a block takes its partials as differences of its values.
 
     graph : of all that is minimized or bounded, where it is known already
     """
@@ -79,7 +79,12 @@ def check_problem(problem: Problem, graph: Graph | None = None) -> None:
     for block in written:
         check_purity(block, values, components)
     for number, block in enumerate(written):
-        check_block(block, values, components, np.random.default_rng(number))
+        try:
+            check_block(block, values, components, np.random.default_rng(number))
+        except DerivativeError:
+            if not getattr(block, "derivatives_are_differences", False):
+                raise
+            warn_user(_inexact(block, "beside the guess"), KinkWarning)
     for block in fresh:
         if isinstance(block, ExpressionBlock):
             warn_of_kinks(block, values, problem, components)
@@ -128,7 +133,7 @@ def check_block(
     def check(steps: Sequence[float]) -> None:
         point = _Point(block, u, components, steps)
         point.check_partials()
-        if implements(block, SecondOrderBlock):
+        if implements(block, SecondOrderBlock) and not getattr(block, "derivatives_are_differences", False):
             point.check_curvature(block, weights)
 
     try:
@@ -168,10 +173,7 @@ def wrong_derivative(graph: Graph, values: Mapping[str, Array], components: Comp
                 when = f"at t = {values['t'][node, 0]:.4g} s"
                 if not getattr(block, "derivatives_are_differences", False):
                     return WrongDerivative(f"{wrong}, {when}", inexact)
-                inexact = inexact or (
-                    f"differences of {term_of(next(iter(block.outputs)))} reach across a kink or a steep "
-                    f"part {when}: the optimum is that of their slopes; derivatives= takes exact ones"
-                )
+                inexact = inexact or _inexact(block, when)
     return WrongDerivative("", inexact)
 
 
@@ -184,6 +186,13 @@ class WrongDerivative(NamedTuple):
 
     stated: str
     inexact: str
+
+
+def _inexact(block: Block, where: str) -> str:
+    return (
+        f"differences of {term_of(next(iter(block.outputs)))} reach across a kink or a steep part {where}: "
+        "the optimum is that of their slopes; derivatives= takes exact ones"
+    )
 
 
 def _wrong_partial(point: _Point) -> str:

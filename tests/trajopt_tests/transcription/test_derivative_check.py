@@ -1,6 +1,7 @@
 """Blocks that users write: what is wrong with them is said before the first solve, with the entry's name."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -402,21 +403,47 @@ def test_right_partials_cost_two_values_more_at_every_node():
     assert block.nodes == 300
 
 
-@pytest.mark.long
-def test_differences_of_a_table_are_a_note_and_no_wrong_partials():
-    """A table of NumPy without derivatives: differences reach across its kinks, 0.1 m/s apart."""
-    speeds = np.linspace(-2.0, 2.0, 41)
-
-    def drag(v):
-        return np.interp(v, speeds, speeds * np.abs(speeds))
-
+def drag_limited(function):
     problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(6, duration=1.0))
     problem.start_at(q=0.0, v=0.0)
     problem.end_at(q=1.0, v=0.0)
     problem.minimize(trajopt.a**2)
-    problem.subject_to(trajopt.adapters.foreign_term(drag, "numpy"), upper=3.0)
-    solution = trajopt.solve(problem, starts=1)
+    problem.subject_to(trajopt.adapters.foreign_term(function, "numpy", inputs="v", name="drag"), upper=3.0)
+    return problem
+
+
+def table(spacing):
+    speeds = spacing * np.arange(-2.0 / spacing, 2.0 / spacing + 1.0)
+    return lambda v: np.interp(v, speeds, speeds * np.abs(speeds))
+
+
+@pytest.mark.long
+def test_differences_of_a_table_are_a_note_and_no_wrong_partials():
+    """A table of NumPy without derivatives: differences reach across its kinks, 0.1 m/s apart."""
+    problem = drag_limited(table(0.1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.KinkWarning)
+        solution = trajopt.solve(problem, starts=1)
     assert solution.converged
     report = solution.verify()
     assert report.holds, report.reason
     assert "differences of term 'drag' reach across a kink" in report.table.replace("\n", " ")
+
+
+def test_differences_across_kinks_are_a_warning_before_a_solve():
+    """Kinks 0.03 m/s apart are beside every guess; second differences of log(v + 0.05) are 1e-4 off."""
+    with pytest.warns(errors.KinkWarning, match="term 'drag' reach across a kink or a steep part beside the"):
+        check_problem(drag_limited(table(0.03)))
+
+    def rates(x, u):
+        return [x[1], u[0] - 0.1 * np.log(x[1] + 0.05)]
+
+    system = trajopt.system(
+        ("x", "v"), ("push",), trajopt.adapters.foreign_block(rates, {"x": 2, "u": 1}, "numpy")
+    )
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_problem(problem)
