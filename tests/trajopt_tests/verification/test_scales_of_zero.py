@@ -145,3 +145,13 @@ def test_an_integral_of_rounding_is_compared_with_one_unit():
     problem.subject_to(trajopt.integral(trajopt.q[1]), equals=0.0)
     report = trajopt.solve(problem).verify()
     assert report.verdict == "PASS", report.reason
+
+
+@pytest.mark.parametrize("upper", [0.2, 1e3])
+def test_a_motion_at_a_limit_of_zero_is_not_compared_with_its_rounding(upper):
+    """Values of 3e-32 below a floor of 0 with a ceiling failed by 36 % of their own size."""
+    problem = mass(end=0.0)
+    problem.subject_to(trajopt.q, lower=0.0, upper=upper)
+    limit = problem.stated[-1]
+    assert 1e-14 <= limit.side_scales(np.array([3e-32]), None)[0, 0] / (1e-2 * upper) <= 1e-13
+    assert limit.side_scales(np.array([0.1]), None)[:, 0].tolist() == [0.1, upper]
