@@ -153,9 +153,9 @@ class Constraint:
         The constraint's own scale, where it has one. Of an equation its scale. Of a limit the larger of its
         two bounds in size: a drive that may give 150 N m is off by a part of these. But at most the range
         between them, which is smaller where both are far from zero, and at most the side's own bound, the
-        largest size of a value, `reach` (width,), or the rounding of the other bound: a bound beyond all that
-        happens must not loosen the other side. Without another bound, the bound itself; one unit where that
-        is zero, or the scale of an equation where it is smaller.
+        largest size of a value, `reach` (width,), or the rounding of the other bound, of one unit at most: a
+        bound beyond all that happens must not loosen the other side. Without another bound, the bound
+        itself; one unit where that is zero, or the scale of an equation where it is smaller.
 
         equation_scale : (width,), that of an equation of this term where `needs_scale`, else None
         """
@@ -165,7 +165,8 @@ class Constraint:
         other, size = own[::-1], np.abs(own)
         with np.errstate(invalid="ignore"):
             largest = np.minimum(np.abs(other - own), np.maximum(size, np.abs(other)))
-            least = np.where(reach > 0.0, np.maximum(reach, np.finfo(float).eps * np.abs(other)), 0.0)
+            rounding = np.finfo(float).eps * np.minimum(np.abs(other), 1.0)
+            least = np.where(reach > 0.0, np.maximum(reach, rounding), 0.0)
         scales = np.where(np.isfinite(other), np.minimum(largest, np.maximum(size, least)), size)
         scales = np.where(np.isfinite(own) & (scales > 0.0), scales, 1.0)
         if equation_scale is None:
