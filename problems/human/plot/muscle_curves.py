@@ -108,8 +108,9 @@ def _beside(use: MuscleUse, recorded: Electromyography) -> Figure:
             largest = np.nanmax(activity)
             if largest > 0.0:
                 activity = activity / largest
-            grey = dict(facecolor="#CCCCCC", edgecolor="#999999", linewidth=0.6)
-            axis.fill_between(use.time, 0.0, activity, label="recorded", **grey)
+            axis.fill_between(
+                use.time, 0.0, activity, facecolor="#CCCCCC", edgecolor="#999999", label="recorded"
+            )
             for k, name in enumerate(recorded.muscles[channel]):
                 axis.plot(
                     use.time, use.activation[:, use.of(name)], color=PALETTE[k % len(PALETTE)], linewidth=1.2,
