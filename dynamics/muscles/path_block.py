@@ -20,7 +20,7 @@ class PathBlock:
 
     @cached_property
     def _spans(self) -> Array:
-        """(m, n) bool, the coordinates of every muscle."""
+        """(m, n) bool, the coordinates of every path."""
         found = np.zeros((self.m, self.n + 1), dtype=bool)
         np.put_along_axis(found, self.own, True, 1)
         return found[:, : self.n]
@@ -55,18 +55,18 @@ class PathBlock:
         )  # fmt: skip
 
     def _local(self, x: Array) -> Array:
-        """(K, m, k) of every muscle's own coordinates, of x (K, n); zero where it has fewer."""
+        """(K, m, k) of every path's own coordinates, of x (K, n); zero where it has fewer."""
         return np.concatenate([x, np.zeros((len(x), 1))], axis=1)[:, self.own]
 
     def _rows(self, own: Array) -> Array:
-        """(K, m, n) from (K, m, k), by the muscles' own coordinates."""
+        """(K, m, n) from (K, m, k), by the paths' own coordinates."""
         found = np.zeros((len(own), self.m, self.n + 1))
         for i, place in enumerate(self.own):
             found[:, i, place] = own[:, i]
         return found[:, :, : self.n]
 
     def _planes(self, own: Array) -> Array:
-        """(K, n, n), the sum over muscles of (K, m, k, k) by their own coordinates."""
+        """(K, n, n), the sum over paths of (K, m, k, k) by their own coordinates."""
         found = np.zeros((len(own), self.n + 1, self.n + 1))
         for i, place in enumerate(self.own):
             found[:, place[:, None], place[None, :]] += own[:, i]

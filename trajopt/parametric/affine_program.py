@@ -89,7 +89,7 @@ class AffineProgram:
         leaves = nlp.leaf_map.nodes * nlp.leaf_map.width
         ends = np.cumsum([0, leaves, limits, limits, affine.constant.size - leaves - 2 * limits]).tolist()
         names = "offset", "lower", "upper", "c"
-        return AffineProgram(affine, bounded, dict(zip(names, map(slice, ends, ends[1:]), strict=False)))
+        return AffineProgram(affine, bounded, dict(zip(names, map(slice, ends, ends[1:]), strict=True)))
 
     def part(self, name: str) -> Affine:
         place = self.parts[name]

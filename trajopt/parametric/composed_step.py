@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +27,7 @@ from trajopt.parametric.plan_shift import PlanShifts, last_kept
 from trajopt.problem.problem import Problem
 from trajopt.solvers.kkt import grown
 from trajopt.solvers.matrices import Entries, EntryMap, Matrices, all_entries, product, product_entries
+from trajopt.solvers.newton.newton import active_sides_of
 from trajopt.solvers.newton.sparse_kkt import EPS, KktPattern, pattern_of
 from trajopt.solvers.solver import FEASIBILITY, LITTLE, REGULARIZATION, ROUNDING, Result, Status
 from trajopt.transcription.linear_equations.elimination import Elimination
@@ -61,7 +61,7 @@ class ComposedFunctions:
 
     @staticmethod
     def of(nlp: NLP, terms: NodeTerms) -> ComposedFunctions | None:
-        """The functions of a program; None without second derivatives, or for entries it has not."""
+        """The functions of a program; None where it has no second derivatives, or no places for theirs."""
         if not terms.seconds:
             return None
         nodes, width, used = nlp.leaf_map.nodes, nlp.leaf_map.width, nlp.chain.used_count
@@ -150,7 +150,9 @@ class Composition:
             return None
         return Composition(nlp, shifts, tuple(inputs), program, functions, matrices, {}, {})
 
-    def step(self, x: Array, multipliers: Array, elapsed: float, p: Array, tol: float, worst: float) -> Any:
+    def step(
+        self, x: Array, multipliers: Array, elapsed: float, p: Array, tol: float, worst: float
+    ) -> tuple[Unknowns, Result] | None:
         """The unknowns and the result of one step from a plan; None where the general step is asked for.
 
         x, multipliers : of the plan, of rows, then of bounds;  elapsed : s since its state
@@ -171,8 +173,7 @@ class Composition:
         start = shift.start.at(p) + product(shift.by_plan, x)
         start = np.minimum(np.maximum(start, lower[m:]), upper[m:])
         mu = np.append(multipliers, 0.0)[shift.sources] * shift.factors
-        side = np.empty(m + n, dtype=np.int64)
-        ldl_kernels.fill_sides(mu, lower, upper, np.sqrt(tol), side)
+        side = active_sides_of(mu, lower, upper, tol)
 
         def leaves(y: Array) -> Array:
             return (product(nlp.leaf_map.B, y) + offset).reshape(nlp.leaf_map.nodes, -1)

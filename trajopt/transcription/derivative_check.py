@@ -219,7 +219,7 @@ def _contradicted(block: Block, u: dict[str, Array], rng: np.random.Generator) -
     off, kink = ({name: np.full(here[name].shape, np.inf) for name in block.outputs} for _ in range(2))
     noise = {name: np.zeros(width) for name, width in block.outputs.items()}
     left = np.arange(len(next(iter(here.values()))))
-    for h in sorted(ANY_STEP, key=NOISE_STEP.__ne__):
+    for h in (NOISE_STEP, *(step for step in ANY_STEP if step != NOISE_STEP)):
         try:
             ahead, behind = (
                 block.value({name: part[left] + step * away[name][left] for name, part in u.items()})

@@ -141,7 +141,7 @@ ONE_LIMIT = SimpleNamespace(  # minimize y, y >= 0
 
 
 def iterate(y, multiplier):
-    """What a solver shows of y, (1,), with the multiplier of its lower limit."""
+    """The iterate y, (1,), as a solver shows it, with the multiplier of its lower limit."""
     point = WarmStart(np.array([y]), np.zeros(0), np.array([multiplier]), np.zeros(1))
     return ONE_LIMIT, point, np.zeros(0), y
 

@@ -184,26 +184,6 @@ def corrected_solution(
 
 
 @compiled
-def fill_sides(mu: np.ndarray, lower: np.ndarray, upper: np.ndarray, strong: float, side: np.ndarray) -> None:
-    """Fill the active set by the multipliers, -1, 0 or 1, as `newton.active_sides` does.
-
-    strong : of the largest multiplier, or of 1: multipliers above it hold a limit
-    """
-    largest = 1.0
-    for i in range(mu.size):
-        largest = max(largest, abs(mu[i]))
-    for i in range(mu.size):
-        side[i] = 0
-        if abs(mu[i]) > strong * largest:
-            if mu[i] > 0.0 and upper[i] < np.inf:
-                side[i] = 1
-            elif mu[i] < 0.0 and lower[i] > -np.inf:
-                side[i] = -1
-        if side[i] == 0 and lower[i] == upper[i]:
-            side[i] = 1
-
-
-@compiled
 def step_along(
     layout: tuple,
     order: np.ndarray,

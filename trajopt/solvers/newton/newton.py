@@ -140,7 +140,11 @@ def active_sides(nlp: Program, multipliers: np.ndarray, tol: float) -> np.ndarra
     An interior-point method leaves small multipliers for all limits; equations are always active.
     """
     lower = np.concatenate([nlp.row_lower, nlp.lower])
-    upper = np.concatenate([nlp.row_upper, nlp.upper])
+    return active_sides_of(multipliers, lower, np.concatenate([nlp.row_upper, nlp.upper]), tol)
+
+
+def active_sides_of(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray, tol: float) -> np.ndarray:
+    """The active set as in `active_sides`, from the limits of rows and bounds (m + n,)."""
     size = np.abs(multipliers)
     strong = size > np.sqrt(tol) * max(1.0, float(size.max(initial=0.0)))
     at_upper = strong & np.isfinite(upper) & (multipliers > 0.0)

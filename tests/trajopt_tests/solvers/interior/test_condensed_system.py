@@ -129,7 +129,7 @@ def test_a_second_shift_begins_with_a_third_of_the_last():
 
 
 def test_an_error_beyond_rounding_leaves_out_what_the_rounding_of_unknowns_explains_and_no_more():
-    """Of a row of slopes g at x, distances of 4 eps |g| |x| are known as zero, and none above 1e-6."""
+    """Distances of 4 eps |g| |x| of a row with slopes g at x are zero, and none above 1e-6 is."""
     slope, eps = np.array([3e7, -4e7]), np.finfo(float).eps
     for factor, share, counts in ((1.0, 0.9, False), (1.0, 1.1, True), (1e6, 0.9, True), (0.0, 1.0, False)):
         nlp = quadratic_with_rows(np.eye(2), [0.0, 0.0], [factor * slope], [-1.0], [1.0])
