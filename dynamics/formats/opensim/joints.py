@@ -45,6 +45,9 @@ SIMPLE: dict[str, tuple[tuple[JointKind, np.ndarray], ...]] = {
 }  # fmt: skip
 ON_ELLIPSOIDS = {"EllipsoidJoint": 3, "ScapulothoracicJoint": 4}  # number of coordinates
 READ = (*SIMPLE, *ON_ELLIPSOIDS, "CustomJoint")
+# Its Jacobian in OpenSim 4.6, in axes of the child, is added to velocities in axes of the parent; its place
+# jumps by half a thousandth of its length where it bends by .001 rad.
+NO_MOTION = "ConstantCurvatureJoint"
 
 
 @dataclass(frozen=True)
@@ -94,22 +97,59 @@ class OsimJointElement:
     coordinates: tuple[OsimCoordinate, ...]
     movements: tuple[Movement, ...]
 
+    def turned_round(self) -> OsimJointElement:
+        """The same joint from its child to its parent: the inverse movements in the other order."""
+        inverse = tuple(replace(each, axis=-each.axis) for each in reversed(self.movements))
+        return replace(
+            self, parent=self.child, child=self.parent, on_parent=self.on_child, on_child=self.on_parent,
+            movements=inverse,
+        )  # fmt: skip
+
+
+def grow(joints: list[OsimJointElement], placed: set[str]) -> list[OsimJointElement]:
+    """The joints by which further bodies join the placed ones, one after the other; removed from `joints`.
+
+    They lead from a placed body outwards: those whose child was placed are turned round, as in OpenSim.
+    """
+    found = []
+    while ready := next((each for each in joints if (each.parent in placed) != (each.child in placed)), None):
+        joints.remove(ready)
+        found.append(ready if ready.parent in placed else ready.turned_round())
+        placed.add(found[-1].child)
+    return found
+
 
 def joints_of(model: Element, frames: Mapping[str, OffsetFrame]) -> list[OsimJointElement]:
-    """All joints in the order of the file, then a free joint of every body that none carries, as in OpenSim.
+    """All joints in the order of the file, then free joints of bodies that none leads to, as in OpenSim.
 
     A coordinate whose name another joint has, too, is JOINT/NAME. OsimError for a type that is not read.
     """
     found = [_joint(element, frames) for element in objects(model, "JointSet")]
-    carried = {joint.child for joint in found}
     bodies = [name_of(body, "a body") for body in objects(model, "BodySet")]
-    found += [_free_joint(body) for body in bodies if body not in carried]
+    free = _free_bodies(found, bodies)
+    found += [_free_joint(body) for body in bodies if body in free]
     uses = Counter(own.name for joint in found for own in joint.coordinates)
     return [_with_own_names(joint, {name for name, count in uses.items() if count > 1}) for joint in found]
 
 
+def _free_bodies(joints: list[OsimJointElement], bodies: list[str]) -> set[str]:
+    """One body of each group that joints hold together and none joins to the ground.
+
+    It is no joint's child and, among those that are none's, parent of the most; the first of equals.
+    """
+    children, parents = {joint.child for joint in joints}, Counter(joint.parent for joint in joints)
+    left, placed, found = list(joints), {GROUND}, set[str]()
+    grow(left, placed)
+    for body in sorted(bodies, key=lambda body: -parents[body]):
+        if body not in children and body not in placed:
+            found.add(body)
+            placed.add(body)
+            grow(left, placed)
+    return found
+
+
 def _free_joint(body: str) -> OsimJointElement:
-    """The joint between the ground and a body that no joint carries."""
+    """The joint between the ground and a body that no joint leads to."""
     name, kind = f"free_{body}", "FreeJoint"
     coordinates = tuple(replace(own, name=f"{name}{own.name}") for own in _unwritten(kind))
     movements = _slides_first(_simple(kind, coordinates, f"joint '{name}'"))
@@ -132,6 +172,11 @@ def _with_own_names(joint: OsimJointElement, shared: set[str]) -> OsimJointEleme
 def _joint(element: Element, frames: Mapping[str, OffsetFrame]) -> OsimJointElement:
     name = name_of(element, "a joint")
     what = f"joint '{name}'"
+    if element.tag == NO_MOTION:
+        raise OsimError(
+            f"{what} is a {NO_MOTION}, whose velocities in OpenSim are not the rates of its poses, so that "
+            "no robot moves like it: write a CustomJoint of turns and slides"
+        )
     if element.tag not in READ:
         raise OsimError(f"{what} is a {element.tag}; {list_names(READ)} are read")
     ends = [

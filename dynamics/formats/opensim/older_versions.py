@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement
 
-from dynamics.errors import OsimError
 from dynamics.formats.opensim.elements import (
     GROUND,
     OFFSET_FRAME,
@@ -71,16 +70,15 @@ def _rewrite_body(model: Element, body: Element) -> None:
 
 
 def _place(joint: Element, parent: str, child: str) -> None:
-    """Give a joint its two frames and its coordinates in the places of version 4."""
+    """Give a joint its two frames and its coordinates in the places of version 4.
+
+    One that is reversed moves the parent in the child: there its frames are swapped.
+    """
     ends = {
         "parent": (parent, "location_in_parent", "orientation_in_parent"),
         "child": (child, "location", "orientation"),
     }
-    if flag_of(joint, "reverse", False):
-        raise OsimError(
-            f"joint '{joint.get('name')}' is reversed, it moves '{parent}' by '{child}': such joints are not "
-            "read; swap its bodies and the signs of its functions"
-        )
+    other = {"parent": "child", "child": "parent"} if flag_of(joint, "reverse", False) else {}
     frames = SubElement(joint, "frames")
     for end, (body, place, turn) in ends.items():
         frame = SubElement(frames, OFFSET_FRAME, name=f"{end}_offset")
@@ -88,7 +86,7 @@ def _place(joint: Element, parent: str, child: str) -> None:
         for tag, source in (("translation", place), ("orientation", turn)):
             vector = vector_of(joint, source, "0 0 0", f"joint '{joint.get('name')}'")
             SubElement(frame, tag).text = _written(vector)
-        SubElement(joint, f"socket_{end}_frame").text = f"{end}_offset"
+        SubElement(joint, f"socket_{other.get(end, end)}_frame").text = f"{end}_offset"
     if joint.find("coordinates") is None:
         SubElement(joint, "coordinates").extend(joint.findall("CoordinateSet/objects/*"))
 

@@ -65,7 +65,7 @@ class OsimModel:
     springs : limit forces and linear springs on its coordinates; neither these nor ligaments act on a joint
         of the robot
     left_out : what is no part of the robot, in words -> names
-    joints : those between bodies that move against each other, for forces in them
+    joints : those between bodies that move against each other, for forces in them; "child" is the outer body
     """
 
     robot: RigidBodyModel | CoupledModel
@@ -157,8 +157,10 @@ def load_osim(
     are muscles that apply no force or pass no joint but those that are held.
 
     Names that are missing or taken are completed as in OpenSim: a second joint `back` is `back_0`, a body
-    without a joint is free (`free_BODY`), coordinates of one name in two joints are JOINT/NAME. Where joints
-    move no mass a warning names them, and forward dynamics is refused; where no body has one, torques are.
+    that no joint leads to is free (`free_BODY`), coordinates of one name in two joints are JOINT/NAME. A
+    joint whose child is nearer to the ground is read from its child on, with the same coordinates. Where
+    joints move no mass a warning names them, and forward dynamics is refused; where no body has one, torques
+    are.
 
     Constraints that no tree holds, of points or of several coordinates, are left open, which an OsimWarning
     says. Raises OsimError for what no tree can be: loops of joints, models without a joint that moves,
@@ -182,7 +184,8 @@ def load_osim(
     torques = own.torques(actuator_limits(model, written))
     reading = Reading(couplings, masses, Parts(repair_inertia))
     try:
-        for joint in outward(joints, masses):
+        placed = {joint.name: joint for joint in outward(joints, masses)}
+        for joint in placed.values():
             reading.add(joint)
         bodies = reading.parts.finished()
     except UrdfError as error:
@@ -223,7 +226,7 @@ def load_osim(
         robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
         called["marker"], spheres, read, ligaments, springs,
         left_out(model, within, {"muscles": unread} | other),
-        tuple(body_joints(joints, reading)),
+        tuple(body_joints([placed[joint.name] for joint in joints], reading)),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from dynamics.couplings.coupled_tree import Follower
 from dynamics.couplings.joint_function import JointFunction, polynomial
 from dynamics.errors import InertiaError, OsimError
 from dynamics.formats.opensim.elements import GROUND, name_of, number_of, objects, vector_of
-from dynamics.formats.opensim.joints import Movement, OsimCoordinate, OsimJointElement
+from dynamics.formats.opensim.joints import Movement, OsimCoordinate, OsimJointElement, grow
 from dynamics.formats.urdf_parts import Parts, Place
 from dynamics.model.checks.validation import checked_mass
 from dynamics.model.joint import Joint
@@ -49,30 +49,27 @@ def mass_properties(model: Element) -> dict[str, MassProperties]:
 
 
 def outward(joints: Iterable[OsimJointElement], bodies: Iterable[str]) -> list[OsimJointElement]:
-    """The joints from the ground outwards; OsimError where they make no tree of these bodies."""
-    left, placed, found = list(joints), {GROUND}, list[OsimJointElement]()
-    known = {GROUND, *bodies}
-    carriers: dict[str, str] = {}
+    """The joints from the ground outwards, those whose child is nearer to it turned round, as in OpenSim.
+
+    OsimError where they make no tree of these bodies.
+    """
+    left, placed, known = list(joints), {GROUND}, {GROUND, *bodies}
     for joint in left:
         for body in (joint.parent, joint.child):
             if body not in known:
                 names = list_names(sorted(known))
                 raise OsimError(f"joint '{joint.name}' is on '{body}', which is no body: there are {names}")
-        if joint.child in carriers or joint.child == GROUND:
-            raise OsimError(
-                f"body '{joint.child}' is moved by joint '{joint.name}' and by "
-                f"{carriers.get(joint.child, 'nothing')!r}: the joints close a loop: "
-                "leave one out and close the loop in the problem, by `close_loop`"
-            )
-        carriers[joint.child] = joint.name
-    while ready := next((joint for joint in left if joint.parent in placed), None):
-        left.remove(ready)
-        placed.add(ready.child)
-        found.append(ready)
-    lost = [body for body in known if body not in placed]
-    if lost:
+    found = grow(left, placed)
+    if lost := known - placed:
         raise OsimError(
             f"no chain of joints leads from the ground to {list_names(sorted(lost))}: add the joint"
+        )
+    if left:
+        joint, carriers = left[0], {each.child: each.name for each in found}
+        raise OsimError(
+            f"body '{joint.child}' is moved by joint '{joint.name}' and by "
+            f"{carriers.get(joint.child, 'nothing')!r}: the joints close a loop: "
+            "leave one out and close the loop in the problem, by `close_loop`"
         )
     return found
 

@@ -199,6 +199,39 @@ def test_bodies_on_ellipsoids_stand_along_the_normal(radii):
     np.testing.assert_allclose(found.position[1], place, rtol=0.0, atol=1e-15)
 
 
+ENDS = {"at": "0.1 0.2 -0.1", "turned": "0.1 0 0.2", "child_at": "0 .05 0.3", "child_turned": "0 0.3 0.2"}
+
+
+def test_a_joint_whose_child_is_nearer_to_the_ground_has_the_same_poses_between_its_bodies():
+    """In trees that begin at its child and at its parent."""
+    turns = spatial_transform(
+        ("0 0 1", "a", linear(1.0, 0.1)), ("0 1 0.2", "a", spline([-2, 0, 1, 2], [0.1, 0, 0.2, 0.1])),
+        ("1 0 0", "b", linear()), ("1 0 0", "", constant(0.3)), ("0 1 0", "c", linear(0.5)),
+        ("0 0 1", "a", spline([-2, 0, 2], [0.1, 0, 0.3])),
+    )  # fmt: skip
+    shared = joint("CustomJoint", "j", "x", "y", list("abc"), **ENDS, transform=turns)
+    poses = []
+    for first in "xy":
+        pin = joint("PinJoint", "pin", "ground", first, ["d"])
+        robot = dynamics.load_osim(osim_text([body("x"), body("y")], [shared, pin])).robot
+        values = dict(a=0.3, b=-0.4, c=0.2, d=0.7)
+        found = robot.forward_kinematics(np.array([values[name] for name in robot.joint_names]), ["x", "y"])
+        turn, place = found.rotation, found.position
+        poses.append((turn[0].T @ turn[1], turn[0].T @ (place[1] - place[0])))
+    for one, other in zip(*poses, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-15)
+
+
+def test_of_bodies_that_hang_together_one_is_free():
+    """As in OpenSim 4.6: of those that are no joint's child the parent of the most, else the first."""
+    held = [joint("PinJoint", f"j{k}", *ends, [f"q{k}"], **ENDS) for k, ends in enumerate(("ba", "ca", "cd"))]
+    robot = dynamics.load_osim(osim_text([body(name) for name in "abcd"], held)).robot
+    assert [name for name in robot.joint_names if name.startswith("free")] == [
+        f"free_c_coord_{k}" for k in (3, 4, 5, 0, 1, 2)
+    ]
+    assert robot.n == 9
+
+
 def test_a_chain_of_couplers_is_one_function():
     pins = [joint("PinJoint", name, "ground", name, [f"q_{name}"]) for name in "xyz"]
     bodies = [body(name) for name in "xyz"]

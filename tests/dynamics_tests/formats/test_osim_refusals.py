@@ -49,6 +49,8 @@ CASES = {
                "no chain of joints leads from the ground to x, y"),
     "no body": (osim_text([X], [PIN, BAR]), "joint 'bar' is on 'y', which is no body: there are ground, x"),
     "unknown joint": (osim_text([X], [PIN.replace("PinJoint", "RollJoint")]), "joint 'pin' is a RollJoint"),
+    "curved joint": (osim_text([X], [PIN.replace("PinJoint", "ConstantCurvatureJoint")]),
+                     "velocities in OpenSim are not the rates of its poses.*write a CustomJoint"),
     "coordinates": (osim_text([X], [joint("PinJoint", "pin", "ground", "x", ["a", "b"])]),
                     "joint 'pin', a PinJoint, has 2 coordinates; 1 are expected"),
     "range": (osim_text([X], [joint("PinJoint", "pin", "ground", "x",

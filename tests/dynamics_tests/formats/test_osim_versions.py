@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from osim_text import body, constant, joint, linear, osim_text, spatial_transform
+from scipy.spatial.transform import Rotation
 
 import dynamics
-from dynamics.errors import InertiaError, OsimError
+from dynamics.errors import InertiaError
 
 TURN = (("0 0 1", "{}", linear()), *((axis, "", constant()) for axis in ("0 1 0", "1 0 0")))
 SLIDE = tuple((axis, "", constant(0.1)) for axis in ("1 0 0", "0 1 0", "0 0 1"))
@@ -44,14 +45,15 @@ def older(version="30000", reverse="false"):
 </ConstraintSet></Model></OpenSimDocument>"""
 
 
-def newer():
-    """The same leg in the elements of version 4."""
+def newer(transform=transform, **changed):
+    """The same leg in the elements of version 4, with other ends and transforms of its joints."""
     links = "".join(
         f'<Body name="{name}"><mass>2</mass><mass_center>0 -.2 0</mass_center>'
         "<inertia>.1 .0123457 .1 0 0 0</inertia></Body>"
         for name in ("thigh", "shank")
     )
     ends = {"at": "0 1 0", "turned": "0.1 0 0.2", "child_at": "0 .05 0", "child_turned": "0 0.3 0"}
+    ends |= changed
     joints = [
         joint("CustomJoint", "hip_joint", "ground", "thigh", ["hip"], **ends, transform=transform("hip")),
         joint(
@@ -59,23 +61,26 @@ def newer():
             transform=transform("knee"),
         ),
     ]  # fmt: skip
-    return osim_text([links], joints)
+    return osim_text([links], joints).replace("-9.80665", "-9.81")
+
+
+def check_same(robot, expected):
+    """Poses and torques of two legs at one motion."""
+    assert robot.joint_names == expected.joint_names
+    q, v, a = np.random.default_rng(0).normal(size=(3, 2))
+    poses, others = (each.forward_kinematics(q, ["thigh", "shank"]) for each in (robot, expected))
+    np.testing.assert_allclose(poses.position, others.position, atol=1e-15)
+    np.testing.assert_allclose(poses.rotation, others.rotation, atol=1e-15)
+    np.testing.assert_allclose(
+        robot.inverse_dynamics(q, v, a), expected.inverse_dynamics(q, v, a), atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("version", ["30000", "10902"])
 def test_an_older_file_is_the_robot_of_the_same_model_in_version_4(version):
     old, new = dynamics.load_osim(older(version)), dynamics.load_osim(newer())
-    q, v, a = np.random.default_rng(0).normal(size=(3, 2))
-    links = ["thigh", "shank"]
-    expected, found = (each.robot.forward_kinematics(q, links) for each in (new, old))
-    np.testing.assert_allclose(found.position, expected.position, atol=1e-15)
-    np.testing.assert_allclose(found.rotation, expected.rotation, atol=1e-15)
-    gravity = np.array([0.0, -9.81, 0.0])
-    np.testing.assert_array_equal(old.robot.gravity, gravity)
-    same = dynamics.RigidBodyModel(new.robot.bodies, gravity)
-    np.testing.assert_allclose(
-        old.robot.inverse_dynamics(q, v, a), same.inverse_dynamics(q, v, a), atol=1e-13
-    )
+    np.testing.assert_array_equal(old.robot.gravity, [0.0, -9.81, 0.0])
+    check_same(old.robot, new.robot)
     assert old.markers == ("mark",) and old.spheres[0].radius == 0.05
 
 
@@ -91,9 +96,17 @@ def test_joints_of_an_older_file_without_a_name_are_called_by_their_type():
     )
 
 
-def test_a_reversed_joint_is_refused_by_name():
-    with pytest.raises(OsimError, match="joint 'hip_joint' is reversed"):
-        dynamics.load_osim(older(reverse="true"))
+def test_a_reversed_joint_of_an_older_file_moves_the_parent_in_the_child():
+    """A slide s and a turn R from the child's frame to the parent's: R^-1, then -s, from the other side."""
+    slide = np.full(3, 0.1)
+    place = np.array([0.0, 0.05, 0.0]) + Rotation.from_euler("XYZ", [0.0, 0.3, 0.0]).apply(slide)
+
+    def inverse(coordinate):
+        still = [(axis, "", constant()) for axis in ("0 1 0", "1 0 0", "1 0 0", "0 1 0", "0 0 1")]
+        return spatial_transform(("0 0 1", coordinate, linear(-1.0)), *still)
+
+    expected = dynamics.load_osim(newer(inverse, child_at=" ".join(map(str, place.tolist())))).robot
+    check_same(dynamics.load_osim(older(reverse="true")).robot, expected)
 
 
 def test_names_with_two_colons_are_read():
