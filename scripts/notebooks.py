@@ -2,8 +2,9 @@
 
     python scripts/notebooks.py    writes notebooks/*.ipynb, without outputs
 
-The first cell installs the released wheel, with the extras that the page imports, so that a notebook runs on
-a hosted service as it is.
+The first cell installs the package, with the extras that the page imports, unless it is there: from the copy
+of the repository that holds the notebook, from a wheel beside the notebook, or from the index. Where none of
+these has it, the cell ends with one line that says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,19 @@ PAGES = ("start.md", "first_term.md", "systems.md", "homework_solutions.md")
 EXTRAS = ("jax", "mujoco", "opensim", "torch")  # of the package, named as what they install
 CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s]+)\)")
+INSTALL = """\
+from importlib import invalidate_caches
+from importlib.util import find_spec
+from pathlib import Path
+
+needed = {needed}
+if not all(map(find_spec, needed)):  # install from this copy of the repository, a wheel beside, or the index
+    package = "..{extras}" if Path("../trajopt").is_dir() else "trajopt-splines{extras}=={version}"
+    %pip install -q --no-compile --find-links . "{{package}}"
+    invalidate_caches()
+    if not all(map(find_spec, needed)):
+        raise ImportError(f"cannot install {{package}}: put its wheel beside this notebook and run again")
+"""
 
 
 def pages() -> list[Path]:
@@ -37,7 +51,10 @@ def notebook(page: Path) -> str:
         extra for extra in EXTRAS if re.search(rf"^import {extra}$", "".join(parts[1::2]), re.MULTILINE)
     ]
     extras = f"[{','.join(needed)}]" if needed else ""
-    cells = [_cell("code", f"%pip install -q trajopt-splines{extras}=={__version__}")]
+    install = INSTALL.format(
+        needed=json.dumps(["dynamics", "problems", "trajopt", *needed]), extras=extras, version=__version__
+    )
+    cells = [_cell("code", install.strip("\n"))]
     for number, part in enumerate(parts):
         if part.strip() and number % 2:
             cells.append(_cell("code", part.strip("\n")))
