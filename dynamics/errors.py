@@ -19,7 +19,7 @@ DynamicsError (ValueError)
 DegreesWarning (UserWarning)   angles that look like degrees where radians are meant
 MujocoWarning (UserWarning)    what of a model of MuJoCo is no part of the robot
 OsimWarning (UserWarning)      constraints of a model of OpenSim that the robot leaves open
-JointWarning (UserWarning)     joints that their limits hold at one position
+JointWarning (UserWarning)     joints that their limits hold at one position, limits of 0 that are none
 InertiaWarning (UserWarning)   an inertia of a file that no body can have, harmless or repaired
 """
 
@@ -112,7 +112,7 @@ class OsimWarning(UserWarning):
 
 
 class JointWarning(UserWarning):
-    """The limits of a joint, and of those that mimic it, leave it one position."""
+    """Limits of a joint, and of those that mimic it, leave it one position, or are 0 and taken as none."""
 
 
 class InertiaWarning(UserWarning):

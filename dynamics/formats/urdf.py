@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import UrdfError
+from dynamics.errors import JointWarning, UrdfError, warn_user
 from dynamics.formats.urdf_contents import check_strict, left_out
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
+from dynamics.formats.urdf_limits import without_zeros
 from dynamics.formats.urdf_masses import with_given_masses
 from dynamics.formats.urdf_parts import made_of, warn_of_missing_mass, warn_of_still_joints
 from dynamics.formats.urdf_transmission import gears
@@ -51,16 +51,19 @@ def load_urdf(
     it; with repair_inertia it is replaced by the nearest that one can have, with a warning.
 
     A link without <inertial> counts zero. Where joints move no mass for that, a warning names them, and
-    forward dynamics is refused. Where no link that moves has a mass the robot is kinematic: an effort of 0
-    means not stated, and inverse dynamics and limits of torque are refused, which need one.
+    forward dynamics is refused. Where no link that moves has a mass the robot is kinematic: inverse dynamics
+    and limits of torque are refused, which need one. Limits of 0 are taken as not stated: of velocity, with
+    an effort of 0 beside it; of effort where all joints that move have 0, or none moves a mass; of the range
+    where all limits of all these joints are 0. `left_out` and, but for efforts without mass, a warning names
+    them.
     masses : link -> kg, spread evenly over the solids of its <collision> or else <visual> elements, of
         meshes their convex hulls; (kg, centre (3,) m), a point; or (kg, centre, inertia (3, 3) kg m^2 about
         it), in the axes of the link; in place of what the file says
     strict : whether what the file holds and the robot leaves out is an error; `left_out` of the model has it
 
     Raises UrdfError naming the element; entity declarations, xacro and more than 10 MB are refused. What can
-    be read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees, and of
-    joints whose limits leave them one position.
+    be read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees, of
+    limits of 0, and of joints whose limits leave them one position.
     """
     if not isinstance(floating_base, str | int | np.bool_) or floating_base not in (False, True, "free"):
         raise UrdfError(f'floating_base is {short_repr(floating_base)}; choose False, True or "free"')
@@ -69,16 +72,18 @@ def load_urdf(
     joints = urdf_joints(robot, links)
     root, geared, found = root_link(links, joints), gears(robot), left_out(robot)
     held = set() if floating_base else held_links(root, joints)
-    if all(own.is_zero for link, own in links.items() if link not in held) and not any(
+    has_mass = any(not own.is_zero for link, own in links.items() if link not in held) or any(
         gear.inertia for gear in geared.values()
-    ):
-        joints = {name: without_zero_effort(joint) for name, joint in joints.items()}
+    )
+    joints, zeros = without_zeros(joints, has_mass)
+    found += zeros
+    if not has_mass and masses is None:
         limited = [name for name, joint in joints.items() if joint.limits.torque_upper < math.inf]
-        found += (f"effort of joints that move no mass: {list_names(limited)}",) * bool(
-            limited and not masses
-        )
+        found += (f"effort of joints that move no mass: {list_names(limited)}",) * bool(limited)
     if strict:
         check_strict(found)
+    if zeros:
+        warn_user(f"{'; '.join(zeros)}: write them, or give other limits where you need some", JointWarning)
     if masses is not None:
         links = with_given_masses(links, masses, path_or_xml)
     floating = FREE if floating_base == "free" else FLOATING
@@ -107,13 +112,6 @@ def held_links(root: str, joints: Mapping[str, UrdfJoint]) -> set[str]:
         found.add(stack[-1])
         stack += fixed.get(stack.pop(), [])
     return found
-
-
-def without_zero_effort(joint: UrdfJoint) -> UrdfJoint:
-    """The joint, an effort of 0 taken as not stated."""
-    if joint.limits.torque_upper != 0.0:
-        return joint
-    return replace(joint, limits=replace(joint.limits, torque_lower=-math.inf, torque_upper=math.inf))
 
 
 def urdf_links(robot) -> dict[str, MassProperties]:

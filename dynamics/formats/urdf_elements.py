@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from dynamics.arguments import short_repr
-from dynamics.errors import DegreesWarning, UrdfError, warn_user
+from dynamics.errors import DegreesWarning, JointError, UrdfError, warn_user
 from dynamics.model.checks.validation import LARGEST, LONGEST_NAME, checked_mass
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
@@ -109,6 +109,11 @@ def joint_limits(limit: Element | None, kind: str, what: str) -> JointLimits:
         raise UrdfError(f"{what}: effort {effort} and velocity {velocity} must not be negative")
     lower = stated("lower", 0.0, -math.inf) if ranged else -math.inf
     upper = stated("upper", 0.0) if ranged else math.inf
+    if lower > upper:
+        raise JointError(
+            f"{what}: its range begins at lower = {lower} and ends at upper = {upper}: swap them, or leave "
+            "both out where no limit is meant, as in PyBullet"
+        )
     return JointLimits(lower, upper, velocity, -effort, effort)
 
 

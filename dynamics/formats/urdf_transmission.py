@@ -24,13 +24,14 @@ class Gear:
 def gears(robot: Element) -> dict[str, Gear]:
     """The gear of every joint that one simple transmission drives.
 
-    A transmission over several joints (a differential) has no ratio of its own and is passed over, and so is
-    one of an absent joint: cut-down robots keep the transmissions of the whole.
+    A transmission over several joints (a differential) has no ratio of its own and is passed over, and so are
+    one of an absent joint, as cut-down robots keep the transmissions of the whole, and one whose ratio or
+    inertia is no number, as an argument that xacro did not know.
     """
     found: dict[str, Gear] = {}
     for element in robot.findall("transmission"):
         names = joints_of(element)
-        gear = gear_of(element, names[0]) if len(names) == 1 else None
+        gear = gear_of(element, names[0]) if len(names) == 1 and is_read(element) else None
         if gear is None:
             continue
         if found.get(names[0], gear) != gear:
@@ -47,8 +48,12 @@ def joints_of(transmission: Element) -> list[str]:
 
 
 def is_read(transmission: Element) -> bool:
-    """True if all that a transmission says of ratios is read: it drives one joint, or says nothing."""
-    return len(joints_of(transmission)) == 1 or gear_of(transmission, "") is None
+    """True if all that a transmission says of ratios is read: numbers of one joint, or nothing."""
+    try:
+        gear = gear_of(transmission, "")
+    except UrdfError:
+        return False
+    return gear is None or len(joints_of(transmission)) == 1
 
 
 def gear_of(transmission: Element, joint: str) -> Gear | None:

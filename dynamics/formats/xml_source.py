@@ -91,10 +91,11 @@ def urdf_root(path_or_xml: str | os.PathLike[str]) -> Element:
     unexpanded = [name for name in macros if name in XACRO or robot.find("link") is None]
     if unexpanded or (is_file and text.lower().endswith(".xacro")):
         name = Path(text).name if is_file else "robot.urdf.xacro"
+        made = f"{name.partition('.')[0]}.urdf"
         held = f" with <xacro:{unexpanded[0]}>" if unexpanded else ""
         raise UrdfError(
             f"{repr(text) if is_file else 'the XML string'} is xacro{held}, macros that make a URDF: expand "
-            f"it first by ROS, xacro {name} > {name.partition('.')[0]}.urdf"
+            f"it first by ROS, xacro {name} > {made if made != name else f'expanded_{name}'}"
         )
     if robot.tag != "robot":
         reader = READERS.get(robot.tag)

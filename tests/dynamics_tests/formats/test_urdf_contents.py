@@ -28,6 +28,12 @@ def test_a_line_names_every_kind_of_what_is_left_out():
     assert load_urdf(one_joint(), strict=True).left_out == ()
 
 
+def test_a_transmission_whose_ratio_is_no_number_is_left_out_and_named():
+    ratio = transmission(actuator="<mechanicalReduction>reduction</mechanicalReduction>")
+    model = load_urdf(one_joint('<axis xyz="0 0 1"/>', "revolute", ratio))
+    assert model.joints[0].rotor is None and model.left_out == ("<transmission>: t",)
+
+
 def test_ranges_of_continuous_joints_are_no_limits_and_named():
     text = robot(link("base", ""), link("arm"), joint("j", "base", "arm", "continuous", LIMIT))
     assert "lower and upper of <limit> of joints: j" in load_urdf(text).left_out
@@ -53,7 +59,14 @@ def test_xacro_is_refused_by_that_word(text, message):
 def test_a_file_named_xacro_is_refused_even_where_it_reads(tmp_path):
     file = tmp_path / "arm.urdf.xacro"
     file.write_text(one_joint(), encoding="utf-8")
-    with pytest.raises(UrdfError, match=r"is xacro, .*xacro arm.urdf.xacro > arm.urdf"):
+    with pytest.raises(UrdfError, match=r"is xacro, .*xacro arm.urdf.xacro > arm.urdf$"):
+        load_urdf(file)
+
+
+def test_the_command_that_expands_xacro_does_not_write_over_its_file(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text("<robot><xacro:include filename='x'/></robot>", encoding="utf-8")
+    with pytest.raises(UrdfError, match=r"xacro arm.urdf > expanded_arm.urdf$"):
         load_urdf(file)
 
 

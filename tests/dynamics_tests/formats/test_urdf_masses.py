@@ -1,5 +1,6 @@
 """Robots of URDFs in which links have no mass: what is computed, what is refused by name, masses given."""
 
+import re
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ from dynamics import InertiaError, InertiaWarning, load_urdf
 LIMIT = '<axis xyz="0 1 0"/><origin xyz="0 0 0.3"/><limit lower="-2" upper="2" velocity="3" effort="{}"/>'
 
 
-def arm(*contents, effort=0):
+def arm(*contents, effort=7):
     """Links l0, l1 ... on revolute joints j1, j2 ..."""
     links = [link(f"l{i}", content) for i, content in enumerate(contents)]
     joints = [
@@ -25,7 +26,7 @@ def arm(*contents, effort=0):
 def test_a_robot_without_mass_loads_silently_with_its_kinematics():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = load_urdf(arm("", "", ""))
+        model = load_urdf(arm("", "", "", effort=0))
     assert model.has_no_mass and model.joints_without_mass == ("j1", "j2")
     position = dynamics.forward_kinematics(model, [0.3, 0.4], ["l2"]).position[0]
     np.testing.assert_allclose(position, [0.3 * np.sin(0.3), 0.0, 0.3 + 0.3 * np.cos(0.3)], atol=1e-15)
@@ -42,12 +43,67 @@ def test_an_effort_of_zero_is_not_stated_where_no_link_has_a_mass(effort, limit)
     assert model.left_out == (("effort of joints that move no mass: j1, j2",) if effort else ())
 
 
-def test_an_effort_of_zero_stays_a_limit_where_a_link_has_a_mass():
-    assert load_urdf(arm("", INERTIAL, INERTIAL)).limits.torque_upper.tolist() == [0.0, 0.0]
+def with_limits(*limits, mass=INERTIAL):
+    """A chain of links with mass on revolute joints j1, j2 ... that have these <limit> elements."""
+    links = [link(f"l{i}", mass) for i in range(len(limits) + 1)]
+    joints = [
+        joint(f"j{i}", f"l{i - 1}", f"l{i}", content=f'<axis xyz="0 1 0"/>{limit}')
+        for i, limit in enumerate(limits, 1)
+    ]
+    return robot(*links, *joints)
+
+
+STATED = '<limit lower="-1" upper="1" velocity="3" effort="5"/>'
+NO_EFFORT = STATED.replace('"5"', '"0"')
+NO_SPEED = STATED.replace('"3"', '"0"')
+ZEROS = '<limit lower="0" upper="0" velocity="0" effort="0"/>'
+
+
+@pytest.mark.parametrize(
+    ("limits", "velocity", "effort", "upper", "named"),
+    [
+        ([STATED, NO_EFFORT], [3, 3], [5, 0], [1, 1], ()),  # a joint without a motor
+        ([NO_EFFORT, NO_EFFORT], [3, 3], [np.inf, np.inf], [1, 1], ("effort of 0.*: j1, j2",)),
+        ([STATED, NO_SPEED], [3, np.inf], [5, 5], [1, 1], ("velocity of 0.*: j2",)),
+        (
+            [STATED, NO_SPEED.replace('"5"', '"0"')], [3, np.inf], [5, np.inf], [1, 1],
+            ("velocity of 0.*: j2", "effort of 0.*: j2"),
+        ),
+        (
+            [ZEROS, ZEROS, ""], [np.inf] * 3, [np.inf] * 3, [np.inf] * 3,
+            ("velocity of 0.*: j1, j2", "effort of 0.*: j1, j2", "range of 0.*: j1, j2"),
+        ),
+        ([ZEROS, STATED], [np.inf, 3], [np.inf, 5], [0, 1], ("velocity of 0.*: j1", "effort of 0.*: j1")),
+    ],
+)  # fmt: skip
+def test_limits_of_zero_that_no_robot_has_are_not_stated(limits, velocity, effort, upper, named):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = load_urdf(with_limits(*limits))
+    assert model.limits.velocity.tolist() == velocity
+    assert (model.limits.torque_upper.tolist(), model.limits.torque_lower.tolist()) == (
+        effort, [-x for x in effort],
+    )  # fmt: skip
+    assert model.limits.q_upper.tolist() == upper
+    assert len(model.left_out) == len(named)
+    text = str(told[0].message) if named else ""
+    for words, line in zip(named, model.left_out, strict=True):
+        assert re.fullmatch(words, line) and line in text
+    if named:
+        assert issubclass(told[0].category, dynamics.JointWarning)
+        with pytest.raises(dynamics.UrdfError, match=r"strict: .* of 0, taken as not stated"):
+            load_urdf(with_limits(*limits), strict=True)
+
+
+def test_a_velocity_of_zero_is_not_stated_where_no_link_has_a_mass():
+    with pytest.warns(dynamics.JointWarning, match=r"^velocity of 0, taken as not stated: j1: write them"):
+        model = load_urdf(with_limits(NO_SPEED.replace('"5"', '"0"'), NO_EFFORT, mass=""))
+    assert model.limits.velocity.tolist() == [np.inf, 3.0]
+    assert model.limits.torque_upper.tolist() == [np.inf, np.inf]
 
 
 def test_a_mass_on_the_ground_moves_nothing():
-    model = load_urdf(arm(INERTIAL, "", ""))
+    model = load_urdf(arm(INERTIAL, "", "", effort=0))
     assert model.has_no_mass and model.limits.torque_upper[0] == np.inf and model.ground_mass == 1.0
 
 

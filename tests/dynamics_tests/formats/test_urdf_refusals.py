@@ -112,10 +112,6 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i i
             "joint 'j' has two transmissions with different gear ratios",
         ),
         (
-            one_joint("", "revolute", transmission(actuator="<gear_ratio>x</gear_ratio>")),
-            "joint 'j': gear_ratio of",
-        ),
-        (
             one_joint("", "prismatic", transmission(actuator="<rotorInertia>1</rotorInertia>")),
             "joint 'j' is prismatic, so its rotor inertia needs an axis",
         ),
@@ -160,7 +156,7 @@ def test_bytes_of_windows_in_a_file_that_is_utf_8_by_what_it_says_are_read(tmp_p
     [
         (one_joint('<axis xyz="0 0 0"/>'), JointError, "joint 'j': axis .* has no direction"),
         (one_joint('<axis xyz="0 0 0"/>', "planar"), JointError, "joint 'j': axis .* has no direction"),
-        (one_joint('<limit lower="1" upper="-1"/>'), JointError, "joint 'j': q_lower = 1.0 exceeds q_upper"),
+        (one_joint('<limit lower="1" upper="-1"/>'), JointError, "joint 'j': .* begins at lower = 1.0"),
         (
             one_joint('<axis xyz="0 0 1"/>', "revolute", transmission(actuator="<gear_ratio>0</gear_ratio>")),
             JointError,
