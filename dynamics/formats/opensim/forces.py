@@ -55,9 +55,9 @@ def actuator_limits(model: Element, coordinates: Collection[str]) -> dict[str, t
     """Coordinate -> smallest and largest force of the actuators on it: optimal force times control."""
     found: dict[str, tuple[float, float]] = {}
     for force in objects(model, "ForceSet"):
-        if force.tag in ACTUATORS and flag_of(force, "appliesForce", True):
+        named = text_of(force, "coordinate", "")
+        if force.tag in ACTUATORS and named and flag_of(force, "appliesForce", True):
             what = f"actuator '{name_of(force, 'a force')}'"
-            named = text_of(force, "coordinate", what=what)
             coordinate = coordinate_named(named, coordinates, f"{what} is on")
             ends = _forces_of_controls(force, what)
             lower, upper = found.get(coordinate, (0.0, 0.0))
@@ -114,7 +114,8 @@ def left_out(
     """Parts of a model that are left out, in words -> names: forces but `springs` and so on, then `other`."""
     found: dict[str, list[str]] = {}
     for force in objects(model, "ForceSet"):
-        if force.find(MUSCLE) is None and force.tag not in ACTUATORS and force.get("name") not in springs:
+        is_read = force.tag in ACTUATORS and text_of(force, "coordinate", "")
+        if force.find(MUSCLE) is None and not is_read and force.get("name") not in springs:
             found.setdefault(f"forces ({force.tag})", []).append(name_of(force, "a force"))
     for controller in objects(model, "ControllerSet"):
         found.setdefault("controllers", []).append(name_of(controller, "a controller"))

@@ -62,6 +62,14 @@ def _polynomial(element: Element, what: str) -> JointFunction:
     return polynomial(highest_first[::-1])
 
 
+def _multivariate(element: Element, what: str) -> JointFunction:
+    """A polynomial of several coordinates, read where there is one: the lowest power first."""
+    count = int(number_of(element, "dimension", "0", what))
+    if count != 1:
+        raise OsimError(f"{what} is a polynomial of {count} coordinates; functions of one are read")
+    return polynomial(numbers_of(text_of(element, "coefficients", what=what), f"{what}: coefficients"))
+
+
 def _points(element: Element, what: str) -> tuple[np.ndarray, np.ndarray]:
     x, y = (numbers_of(text_of(element, tag, what=what), f"{what}: {tag}") for tag in ("x", "y"))
     return x, y
@@ -76,6 +84,7 @@ READERS: dict[str, Callable[[Element, str], JointFunction]] = {
     "Constant": _constant,
     "LinearFunction": _linear,
     "PolynomialFunction": _polynomial,
+    "MultivariatePolynomialFunction": _multivariate,
     "PiecewiseLinearFunction": lambda element, what: piecewise_linear(*_points(element, what)),
     "SimmSpline": lambda element, what: fitted_cubics(*_points(element, what)),
     "MultiplierFunction": _scaled,

@@ -66,13 +66,15 @@ class CoordinateSpring:
 def springs_of(
     model: Element, kinds: Mapping[str, str], written: Collection[str], names: OsimNames
 ) -> Iterator[CoordinateSpring]:
-    """The springs on coordinates of the robot; of others, and of those that apply no force, none.
+    """The springs on coordinates of the robot; of others, of none, and of those that apply no force, none.
 
     kinds : coordinate of the robot -> "revolute" or "prismatic";  written : the coordinates of the file
     """
     in_radians = set(_coupled_in_opensim(model))
     for force in objects(model, "ForceSet"):
         if force.tag not in (LIMIT, LINEAR) or not flag_of(force, "appliesForce", True):
+            continue
+        if not text_of(force, "coordinate", ""):
             continue
         what = f"{force.tag} '{name_of(force, 'a force')}'"
         named = coordinate_named(text_of(force, "coordinate", what=what), written, f"{what} is on")

@@ -232,6 +232,33 @@ def test_of_bodies_that_hang_together_one_is_free():
     assert robot.n == 9
 
 
+def test_a_polynomial_of_several_coordinates_is_read_where_there_is_one():
+    """The lowest power first; a PolynomialFunction has the highest first."""
+    text = """<MultivariatePolynomialFunction name='function'><coefficients>0.1 0.2 0.3</coefficients>
+        <dimension>{}</dimension><order>2</order></MultivariatePolynomialFunction>"""
+    other = (
+        "<PolynomialFunction name='function'><coefficients>0.3 0.2 0.1</coefficients></PolynomialFunction>"
+    )
+    pins = [joint("PinJoint", name, "ground", name, [f"q_{name}"]) for name in "xy"]
+    found, expected = (
+        dynamics.load_osim(osim_text([body("x"), body("y")], pins, coupler("q_y", "q_x", function))).robot
+        for function in (text.format(1), other)
+    )
+    for q in ([0.4], [-0.7]):
+        poses = [robot.forward_kinematics(np.array(q), ["y"]).rotation for robot in (found, expected)]
+        np.testing.assert_array_equal(*poses)
+    with pytest.raises(dynamics.OsimError, match="is a polynomial of 2 coordinates; functions of one are"):
+        dynamics.load_osim(osim_text([body("x"), body("y")], pins, coupler("q_y", "q_x", text.format(2))))
+
+
+@pytest.mark.parametrize("kind", ["SpringGeneralizedForce", "ActivationCoordinateActuator"])
+def test_forces_on_no_coordinate_act_on_nothing_and_are_named(kind):
+    pin = joint("PinJoint", "pin", "ground", "x", ["a"])
+    osim = dynamics.load_osim(osim_text([body("x")], [pin], forces=f"<{kind} name='f'/>"))
+    assert osim.left_out == {f"forces ({kind})": ("f",)}
+    assert osim.springs == () and np.isinf(osim.robot.limits.torque_upper[0])
+
+
 def test_a_chain_of_couplers_is_one_function():
     pins = [joint("PinJoint", name, "ground", name, [f"q_{name}"]) for name in "xyz"]
     bodies = [body(name) for name in "xyz"]
