@@ -176,12 +176,14 @@ class _Extension:
                 return replace(body, joint=replace(joint, rotor=light))
             self.armatures.append(Armature(gear, link, joint.ratio, rotor.axial_inertia))
             return replace(body, joint=replace(joint, rotor=None))
-        coupling = {} if gear is not None else {
-            "mimics": joint.mimics or joint.name,
-            "ratio": rotor.gear_ratio * joint.ratio,
-            "offset": rotor.gear_ratio * joint.offset,
-        }  # fmt: skip
-        axle = Joint(spindle, axis=rotor.axis, position=rotor.position, **coupling)
+        followed, ratio, offset = (
+            (joint.mimics or joint.name, rotor.gear_ratio * joint.ratio, rotor.gear_ratio * joint.offset)
+            if gear is None
+            else (None, 1.0, 0.0)
+        )
+        axle = Joint(
+            spindle, axis=rotor.axis, position=rotor.position, mimics=followed, ratio=ratio, offset=offset
+        )
         properties = (rotor.mass, rotor.centre_of_mass, rotor.inertia)
         self.bodies.append(RotorBody(spindle, axle, body.parent, *properties))
         if gear is not None:

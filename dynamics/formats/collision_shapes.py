@@ -89,7 +89,8 @@ def load_scene(path_or_xml: str | os.PathLike[str], **how: Any) -> Scene:
     root_link(links, joints)  # that there is one, and no loop, is checked there
     outer = {joint.child: joint for joint in joints.values()}
     placed = []
-    for shape in urdf_shapes(path_or_xml, **{"visuals": "fit", **how}):
+    options: dict[str, Any] = {"visuals": "fit", **how}
+    for shape in urdf_shapes(path_or_xml, **options):
         link, pose = str(shape.carrier), IDENTITY
         while link in outer:
             link, pose = outer[link].parent, outer[link].origin.then(pose)

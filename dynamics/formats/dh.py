@@ -185,7 +185,8 @@ def named_rows(rows: Iterable[DhRow | Mapping[str, Any]]) -> list[DhRow]:
         known = [earlier.name for earlier in table]
         if row.name in known:
             raise DhError(f"row {i + 1}: the name {row.name!r} is taken by an earlier row")
-        table.append(replace(row, parent=parent_of(row, known), **finite_parameters(row)))
+        theta, d, a, alpha = finite_parameters(row)
+        table.append(replace(row, parent=parent_of(row, known), theta=theta, d=d, a=a, alpha=alpha))
     if not table:
         raise DhError("the table has no rows; give one row per joint")
     return table
@@ -232,12 +233,12 @@ def parent_of(row: DhRow, known: list[str]) -> str | None:
     return row.parent
 
 
-def finite_parameters(row: DhRow) -> dict[str, float]:
-    """The four DH numbers; warns when an angle is more than a turn."""
+def finite_parameters(row: DhRow) -> tuple[float, float, float, float]:
+    """theta, d, a and alpha; warns when an angle is more than a turn."""
     what, keys = f"row {row.name!r}:", ("theta", "d", "a", "alpha")
     numbers = {key: finite_number(getattr(row, key), f"{what} {key}") for key in keys}
     for key in ("theta", "alpha"):
         if abs(numbers[key]) > 6.5:
             message = f"{what} {key} = {numbers[key]} rad looks like degrees; angles are in radians"
             warn_user(message, DegreesWarning)
-    return numbers
+    return numbers["theta"], numbers["d"], numbers["a"], numbers["alpha"]

@@ -7,6 +7,7 @@ NaN passes and propagates, as in NumPy.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -111,7 +112,7 @@ def is_ready(array: Any, shape: tuple[int, ...]) -> bool:
     return plain and array.shape == shape and array.flags.carray
 
 
-def batch_with(packed: PackedModel, extra: dict[str, tuple[Any, tuple[int, ...]]], **arrays: Any) -> Batch:
+def batch_with(packed: PackedModel, extra: Mapping[str, tuple[Any, tuple[int, ...]]], **arrays: Any) -> Batch:
     """Arrays of coordinates and, after them, `extra`: name -> (array, trailing shape), as a `Batch`."""
     leading = getattr(next(iter(arrays.values())), "shape", ())[:-1]
     if all(is_ready(array, (*leading, packed.n)) for array in arrays.values()) and all(

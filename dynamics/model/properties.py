@@ -111,12 +111,14 @@ def changed_parts(model: NamedParts, values: Mapping[str, Any]) -> tuple[list[Bo
             body = replace(body, joint=replace(joint, rotor=replace(joint.rotor, gear_ratio=float(value[0]))))
         elif found.owner == "joint":
             number = value if found.attribute == "position" else float(value[0])
-            body = replace(body, joint=replace(joint, **{found.attribute: number}))
+            changed: dict[str, Any] = {found.attribute: number}
+            body = replace(body, joint=replace(joint, **changed))
         elif found.attribute == "mass":
             body = replace(body, mass=float(value[0]))
+        elif found.attribute == "inertia":
+            body = replace(body, inertia=symmetric(value))
         else:
-            value = symmetric(value) if found.attribute == "inertia" else value
-            body = replace(body, **{found.attribute: value})
+            body = replace(body, centre_of_mass=value)
         bodies[found.index] = body
     return bodies, frames
 

@@ -52,11 +52,11 @@ def stored(digest: str) -> PathSurrogate | None:
         return None
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {field.name: file[field.name] for field in fields(PathSurrogate)}
+            arrays: dict[str, Any] = {field.name: file[field.name] for field in fields(PathSurrogate)}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
-    names = {name: tuple(str(x) for x in arrays[name]) for name in ("names", "joint_names")}
-    return PathSurrogate(**{**arrays, **names})
+    arrays |= {name: tuple(str(x) for x in arrays[name]) for name in ("names", "joint_names")}
+    return PathSurrogate(**arrays)
 
 
 def store(digest: str, surrogate: PathSurrogate) -> None:

@@ -8,7 +8,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -47,10 +47,17 @@ def explained(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _print_warning(message: Warning | str, category: type[Warning], file: str, line: int, *_: Any) -> None:
+def _print_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """A warning on standard error, with its place in a file of the user; of a command there is none."""
-    by_command = Path(file).parent == Path(click.__file__).parent
-    echo(f"warning: {message}" if by_command else f"{file}, line {line}: warning: {message}", err=True)
+    by_command = Path(filename).parent == Path(click.__file__).parent
+    echo(f"warning: {message}" if by_command else f"{filename}, line {lineno}: warning: {message}", err=True)
 
 
 def explanation(error: Exception) -> str:

@@ -120,7 +120,7 @@ class CertificateRecord:
 
     def record(self) -> dict[str, Any]:
         """Numbers, texts and lists of them for a file, under its keys."""
-        kept = asdict(
+        kept: dict[str, Any] = asdict(
             CertificateRecord(**{key.name: getattr(self, key.name) for key in fields(CertificateRecord)})
         )
         kept["structure"] = None if self.structure is None else self.structure.record()

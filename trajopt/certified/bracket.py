@@ -131,7 +131,8 @@ class BracketSearch:
     @property
     def narrowest(self) -> Mesh | None:
         """The mesh with the narrowest bracket; None before the first."""
-        return min([*self.before, *self.meshes], key=lambda mesh: mesh.width, default=None)
+        meshes = [*self.before, *self.meshes]
+        return min(meshes, key=lambda mesh: mesh.width) if meshes else None
 
     def run(self) -> None:
         """Refine until the bracket is narrow enough, or no more is allowed; SolvesStopped after Ctrl-C."""

@@ -141,9 +141,15 @@ class ConstraintChecks:
         constraint = peaks.constraint
         jumps = self._jumps(constraint, interval)
         for c, blank in self._blank(constraint, peaks.reach):
-            where = {"jumps": jumps[c], "interval": interval, "place": Place(constraint, c)}
-            known = {"between": peaks.worst(c), "evidence": "sampled", "resolution": peaks.resolution}
-            yield replace(blank, **known, **where)
+            yield replace(
+                blank,
+                between=peaks.worst(c),
+                evidence="sampled",
+                resolution=peaks.resolution,
+                jumps=jumps[c],
+                interval=interval,
+                place=Place(constraint, c),
+            )
 
     def _polynomial(self, constraint: Constraint) -> Iterator[Line]:
         """Bounds of a derivative of the curve over an interval, or at a time, by its control points."""

@@ -299,7 +299,7 @@ def _leaves_at(solution: Solution, needed: set[str], times: Array) -> Values:
 def _has_states(problem: Problem) -> bool:
     """True if this is a robot with further states that can be integrated together with its joints."""
     dynamics = problem.dynamics
-    if not (isinstance(dynamics, AugmentedDynamics) and isinstance(dynamics, ForwardDynamics)):
+    if not (isinstance(dynamics, ForwardDynamics) and isinstance(dynamics, AugmentedDynamics)):
         return False
     motors = () if dynamics.torque_term is None else graph_of(problem, [dynamics.torque_term]).blocks
     known_late = {"a", "jerk"} & {name for block in motors for name in block.inputs}
@@ -310,8 +310,11 @@ class _AugmentedIntegration(_Integration):
     """States (1, spans, 2 n + m) are q, v and the further states of a robot, driven by the controls."""
 
     def __init__(self, solution: Solution) -> None:
-        self.dynamics: Any = solution.as_built.dynamics
-        several = [term for term in (self.dynamics.torque_term, self.dynamics.rate_term) if term is not None]
+        dynamics = solution.as_built.dynamics
+        assert isinstance(dynamics, AugmentedDynamics)
+        assert dynamics.rate_term is not None
+        self.dynamics, self.rate_term = dynamics, dynamics.rate_term
+        several = [term for term in (dynamics.torque_term, dynamics.rate_term) if term is not None]
         self.graphs = {term.quantity: graph_of(solution.as_built, [term]) for term in several}
         needed = {name for graph in self.graphs.values() for name in graph.inputs & graph.leaves.keys()}
         self.integrated = ("q", "v", *map(extra_leaf, self.dynamics.states))
@@ -341,7 +344,7 @@ class _AugmentedIntegration(_Integration):
             motors = self._value(self.dynamics.torque_term, z)
             torques = self.dynamics.without_springs(z["q"], z["v"], motors)
         z["a"] = self.dynamics.forward_dynamics(z["q"], z["v"], torques)
-        return np.concatenate([z["v"], z["a"], self._value(self.dynamics.rate_term, z)], axis=1)[None]
+        return np.concatenate([z["v"], z["a"], self._value(self.rate_term, z)], axis=1)[None]
 
     def _value(self, term: Term, z: dict[str, Array]) -> Array:
         return self.graphs[term.quantity].values(z)[term.quantity]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import rcParams
@@ -72,7 +72,8 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         axis.set_title(text, loc="left", color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
     if bottom < 0.0 < top:
-        axis.axhline(0.0, **{**MARK, "color": "#BBBBBB", "zorder": 0})
+        faint: dict[str, Any] = {**MARK, "color": "#BBBBBB", "zorder": 0}
+        axis.axhline(0.0, **faint)
 
 
 def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:

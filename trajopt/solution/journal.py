@@ -12,6 +12,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -320,17 +321,16 @@ class Journal:
 
 def driven(run: Callable[[Attempt], Entry], policy: Policy[T]) -> T:
     """The value that a policy returns after its attempts; what one raises is thrown into it."""
-    step: Callable[[Any], Attempt] = policy.send
-    value: Any = None
+    following: Callable[[], Attempt] = partial(next, policy)
     while True:
         try:
-            attempt = step(value)
+            attempt = following()
         except StopIteration as end:
             return end.value
         try:
-            step, value = policy.send, run(attempt)
+            following = partial(policy.send, run(attempt))
         except Exception as error:
-            step, value = policy.throw, error
+            following = partial(policy.throw, error)
 
 
 def rescaled(attempt: Attempt) -> Policy[Entry]:

@@ -63,7 +63,7 @@ def _former(name: str, now: str) -> property:
         warn_user(sentence, FutureWarning)
         return getattr(answer.journal, now)
 
-    return property(value)
+    return property(fget=value)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -407,8 +407,8 @@ class Report:
         """The verdict, the largest excess over limits, and what was proved, sampled or not looked at."""
         parts = dict.fromkeys([self, *(part for _, part in self.named_parts)])
         not_looked_at = dict.fromkeys(part.minimality.note for part in parts)
-        known = filter(None, [self._known(), *not_looked_at, self.optimum])
-        return self._verdict_line(), self._excess_line(), "; ".join(known)
+        known = (self._known(), *not_looked_at, self.optimum)
+        return self._verdict_line(), self._excess_line(), "; ".join(text for text in known if text)
 
     def _verdict_line(self) -> str:
         if not self.holds:

@@ -108,7 +108,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         },
         unbuilt=solution.unbuilt,
         unsaved=tuple(f"{name} ({reason})" for name, reason in problem.unsaved.items()),
-        dependent=_dependent_rows(program and program.nlp, point, solution),
+        dependent=_dependent_rows(None if program is None else program.nlp, point, solution),
         unmended=bool(solution.warning),
         refined=solution.journal.refinement is not None,
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,

@@ -219,7 +219,7 @@ def _station_frame(frame: Element, what: str, ends: Sequence[tuple[str, np.ndarr
 def _signed_axis(frame: Element, tag: str, default: str, what: str) -> np.ndarray:
     """The unit vector of +x, -y or z."""
     text = text_of(frame, tag, default).lower()
-    axes = dict(zip("xyz", np.eye(3), strict=True))
+    axes: dict[str, np.ndarray] = dict(zip("xyz", np.eye(3), strict=True))
     if text.lstrip("+-") not in axes or len(text) > 2:
         raise OsimError(f"{what}: {tag} is {short_repr(text)}; write +x, -y or the like")
     return axes[text[-1]] * (-1.0 if text[0] == "-" else 1.0)

@@ -39,6 +39,7 @@ from dynamics.muscles.geometry_path import (
     GeometryPath,
     PathPoint,
     PathWrap,
+    WrapKind,
     WrapSurface,
 )
 from dynamics.muscles.ligaments import Ligaments, Straps
@@ -46,7 +47,7 @@ from dynamics.muscles.muscle_paths import MusclePaths
 from dynamics.muscles.muscles import Muscles
 
 #: element of a surface -> its kind, and the elements of its sizes
-SURFACES = {
+SURFACES: dict[str, tuple[WrapKind, tuple[str, ...]]] = {
     "WrapCylinder": ("cylinder", ("radius", "length")),
     "WrapSphere": ("sphere", ("radius",)),
     "WrapEllipsoid": ("ellipsoid", ("dimensions",)),

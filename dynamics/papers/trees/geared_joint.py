@@ -87,6 +87,8 @@ def joint_states(
         displacement = joint.ratio * q_i + joint.offset
         links.append(body_state(joint.link, joint.ratio, displacement, v_i, carrier))
         n = joint.gear_ratio
-        rotor = joint.rotor
-        rotors.append(rotor and body_state(rotor, n * joint.ratio, n * displacement, v_i, carrier))
+        if joint.rotor is None:
+            rotors.append(None)
+        else:
+            rotors.append(body_state(joint.rotor, n * joint.ratio, n * displacement, v_i, carrier))
     return links, rotors

@@ -166,11 +166,10 @@ def with_strength_and_soles(osim: dynamics.OsimModel, person: Person) -> Any:
     robot = osim.robot
     tree = robot if isinstance(robot, dynamics.RigidBodyModel) else robot.tree
     markers = set(osim.markers) - set(contact_points())  # figures would draw a line to each
-    frames = [frame for frame in tree.frames if frame.name not in markers]
-    frames += soles(osim, person.height)
-    bodies = [replace(body, joint=as_ours(body, osim, person)) for body in tree.bodies]
+    frames = (*(frame for frame in tree.frames if frame.name not in markers), *soles(osim, person.height))
+    bodies = tuple(replace(body, joint=as_ours(body, osim, person)) for body in tree.bodies)
     changed = replace(tree, bodies=bodies, frames=frames, gravity=tilted_gravity(person.slope))
-    return changed if robot is tree else replace(robot, tree=changed)
+    return changed if isinstance(robot, dynamics.RigidBodyModel) else replace(robot, tree=changed)
 
 
 def as_ours(body: dynamics.Body, osim: dynamics.OsimModel, person: Person) -> dynamics.Joint:

@@ -166,9 +166,9 @@ def with_feet(model: dynamics.OsimModel, *needed: str) -> dynamics.OsimModel:
     """
     robot = model.robot
     tree = robot.tree if isinstance(robot, CoupledTree) else robot
-    frames = {frame.name: frame for frame in tree.frames}
+    known = {frame.name: frame for frame in tree.frames}
     names = [f"{frame}_{side}" for side in "rl" for frame in ("calcn", "toes")]
-    missing = [name for name in names if name not in frames]
+    missing = [name for name in names if name not in known]
     missing += [
         name
         for name in (*PELVIS, *needed, *(f"{x}_{side}" for side in "rl" for x in LEG))
@@ -180,12 +180,14 @@ def with_feet(model: dynamics.OsimModel, *needed: str) -> dynamics.OsimModel:
         )
     added = []
     for side in "rl":
-        heel, toes = frames[f"calcn_{side}"], frames[f"toes_{side}"]
+        heel, toes = known[f"calcn_{side}"], known[f"toes_{side}"]
         level = np.array([toes.position[0], heel.position[1], toes.position[2]])
         added.append(replace(heel, name=f"heel_{side}"))
         added.append(replace(toes, name=f"toe_{side}", position=level))
-    changed = replace(tree, frames=(*tree.frames, *added))
-    return replace(model, robot=replace(robot, tree=changed) if isinstance(robot, CoupledTree) else changed)
+    frames = (*tree.frames, *added)
+    if isinstance(robot, CoupledTree):
+        return replace(model, robot=replace(robot, tree=replace(robot.tree, frames=frames)))
+    return replace(model, robot=replace(robot, frames=frames))
 
 
 def pose(model: dynamics.OsimModel, angles: np.ndarray) -> np.ndarray:

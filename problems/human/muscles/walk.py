@@ -155,11 +155,12 @@ def solve_walk(
     those that are asked for, both on a coarse mesh and at 1.25 m/s. From there the search goes on at the step
     that is asked for, coarse and then fine.
     """
-    wanted = {"speed": speed, "step_length": step_length, "reserves": reserves}
+    wanted: dict[str, Any] = {"speed": speed, "step_length": step_length, "reserves": reserves}
     last = muscle_walk(model, intervals=intervals, **wanted)  # first, for what it refuses
-    strong, weak = {"reserves": max(STRONG, reserves)}, {"reserves": reserves}
+    searches: list[dict[str, Any] | None]
+    searches = [{"reserves": max(STRONG, reserves)}, {"reserves": reserves}, wanted, None]
     solution = None
-    for step in (strong, weak, wanted, None):
+    for step in searches:
         problem = last if step is None else muscle_walk(model, intervals=COARSE, rough=True, **step)
         if solution is not None:
             problem.guess(solution)

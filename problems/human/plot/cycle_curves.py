@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trajopt import Solution
 
 COLOURS = {"both": PALETTE[0], "right": RIGHT, "left": LEFT}
-LOOKS = {WINTER: (PALETTE[5], "-"), TRIAL: (PALETTE[2], (0, (5, 1.5)))}
+LOOKS: dict[str, tuple[str, Any]] = {WINTER: (PALETTE[5], "-"), TRIAL: (PALETTE[2], (0, (5, 1.5)))}
 HEIGHT = 1.95  # inches of a panel
 
 

@@ -95,7 +95,7 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
     for each in wanted:
         if each not in before:
             centre, inertia = each.centre_of_mass.tolist(), each.inertia.tolist()
-            given = {"name": each.name, "frame": each.frame.name, "mass": each.mass}
+            given: dict[str, object] = {"name": each.name, "frame": each.frame.name, "mass": each.mass}
             given |= {"centre_of_mass": centre, "inertia": inertia}
             if each.shape is not None:
                 given["shape"] = dynamics.Scene((each.shape.on(None),)).to_data()["shapes"][0]

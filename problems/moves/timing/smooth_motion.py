@@ -74,13 +74,13 @@ class SmoothMotion(PathMotion):
         w = self.speed.w(t)
         if order == 0:
             return self.along.s(w)
-        s = [None, *(self.along.s(w, k) for k in (1, 2, 3))]
+        s1, s2, s3 = (self.along.s(w, k) for k in (1, 2, 3))
         rates = [self.speed.w(t, k) for k in range(1, order + 1)]
         if order == 1:
-            return s[1] * rates[0]
+            return s1 * rates[0]
         if order == 2:
-            return s[1] * rates[1] + s[2] * rates[0] ** 2
-        return s[1] * rates[2] + 3.0 * s[2] * rates[0] * rates[1] + s[3] * rates[0] ** 3
+            return s1 * rates[1] + s2 * rates[0] ** 2
+        return s1 * rates[2] + 3.0 * s2 * rates[0] * rates[1] + s3 * rates[0] ** 3
 
     def bounds(self, limits: MotionLimits) -> dict[str, tuple[Array, Array]]:
         """Lower and upper limits of every kind that has one.

@@ -84,7 +84,7 @@ AnySolution: TypeAlias = Solution | PhasesSolution
 def without_problem(solution: AnySolution) -> AnySolution:
     """A solution that can be sent whatever its problem is made of."""
     if isinstance(solution, PhasesSolution):
-        parts = tuple(without_problem(part) for part in solution.phases)
+        parts = tuple(replace(part, known_problem=None, recipe=None) for part in solution.phases)
         return replace(solution, phases=parts, known_phases=None, recipe=None)
     return replace(solution, known_problem=None, recipe=None)
 
