@@ -11,12 +11,15 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 NEWCOMERS = """\
 fix final time, free final time, boundary condition, periodic motion, cyclic, avoid obstacle, \
-collision, jerk, waypoint, end effector, orientation, initial guess, warm start, model predictive \
-control, mpc, feedback gain, global minimum, infeasible, not converge, parallel cluster slurm, jax, \
-pytorch, mujoco, pinocchio, gpu, degrees, payload, floating base, xacro, inverse kinematics, \
-parameter estimation, friction, energy, lagrange multiplier, costate, sensitivity, csv excel, video \
-gif, ros urscript, resume, bibtex, license, bug, double integrator, time-varying limit, gait, \
-muscle, simulate forward, bang-bang, inverse optimal control"""
+collision, jerk, waypoint, end effector, orientation, initial guess, warm start, \
+model predictive control, mpc, feedback gain, global minimum, infeasible, not converge, \
+parallel cluster slurm, jax, pytorch, mujoco, pinocchio, gpu, degrees, payload, floating base, xacro, \
+inverse kinematics, parameter estimation, friction, energy, lagrange multiplier, costate, sensitivity, \
+csv excel, video gif, ros urscript, resume, bibtex, license, bug, double integrator, \
+time-varying limit, gait, muscle, simulate forward, bang-bang, inverse optimal control, terminal cost, \
+mayer, tool speed, self-collision, acceleration limit, rate of torques, underactuated, passive joint, \
+damper, quadruped, humanoid, accuracy mesh, verbose, tolerance, jupyter colab, backpack, limp, running, \
+standing up, jump, markers motion capture, ground reaction forces, metabolic cost, path of the hand"""
 
 
 def run(page):
@@ -51,6 +54,9 @@ def test_forty_questions_are_answered_by_lines_that_run(tmp_path, monkeypatch, c
     assert done["reached"].value(done["hand"], done["reached"].duration) == pytest.approx(
         [0.6, 0.5], abs=1e-6
     )
+    # An elbow that is free at the end is not left where the other motions end, and follows a cost there.
+    for free, wanted in (("short", -1.357), ("near", 1.004)):
+        assert done[free].q(done[free].duration)[1] == pytest.approx(wanted, abs=0.05), free
     assert np.abs(done["swing"].v(0.0) - done["swing"].v(1.0)).max() < 1e-9
 
 

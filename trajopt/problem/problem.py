@@ -165,8 +165,9 @@ class Problem(ProblemParts):
     ) -> None:
         """Fix positions q, velocities v, accelerations a at t = 0, (n,) each, or the states x of a system.
 
-        What is left out, or None, is free: q=[0.0, None] fixes the first joint alone. States of several
-        components stand one behind the other in x, or by their names, x={"r": [0.0, 1.0, None], "m": 5.0}.
+        What is left out, or None, is free: q=[0.0, None] fixes the first joint alone. Calls add up: what an
+        earlier one fixed stays so. States of several components stand one behind the other in x, or by their
+        names, x={"r": [0.0, 1.0, None], "m": 5.0}.
 
         time : when the motion starts, in seconds, 0 by default; (earliest, latest) for a free start, which is
             `solution.parameters["start time"]`. In terms `node.t` counts from the start, `node.time` is t
