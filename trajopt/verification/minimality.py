@@ -17,38 +17,22 @@ there is to gain. Where it is above what is allowed, a solver goes on from the m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
-from trajopt.base.arrays import Array, finite_size
-from trajopt.base.tolerances import AGREEMENT, HALF_OF_DIGITS, REPEATED, SAME_OPTIMUM
+from trajopt.base.arrays import Array
+from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import (
-    ActiveSet,
-    active_set,
-    lagrangian_gradient,
-    largest_violation,
-    limit_distances,
-    multipliers_of,
-)
-from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
-from trajopt.solvers.newton.newton import MOST_STEPS
-from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
-from trajopt.solvers.solver import DENSE, DEPENDENT, ROUNDING, WarmStart
+from trajopt.solvers.kkt import lagrangian_gradient, largest_violation, limit_distances, multipliers_of
+from trajopt.solvers.solver import DENSE, ROUNDING, WarmStart
 from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
+from trajopt.verification.nearby_points import FOLLOWED, NearbyPoints, curvatures
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LARGEST = 4000  # unknowns above which curvature is not looked at
-RESTARTS = 30  # of Lanczos' method, at most
-SHIFTS = 12  # powers of ten that are tried, from none on
-DIRECTIONS = 3  # of most negative curvature that are followed
 LENGTHS = 0.5 ** np.arange(0, 14, 2)  # of the ways along them, as parts of the largest unknown
 FARTHER = 10.0 ** np.arange(1, 13, 2)  # of the same, where the objective may fall for ever by a small slope
 LONGER = (2.0, 8.0)  # times the duration
@@ -58,7 +42,6 @@ POWERS = (0.5, 12.0)  # p of an objective that falls like T^-p; that of squared 
 FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much larger their largest one may be
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
-FOLLOWED = 8  # mixtures of directions without curvature, as many single unknowns, and unknowns off a bound
 NOTICED = 1e-4  # of all costs: what the objective must lose along them
 UNCURVED = "no curvature along some directions, and no descent along those that were followed"
 WITHOUT_CURVATURE = (
@@ -338,224 +321,7 @@ def _flat_directions(nearby: NearbyPoints) -> list[Array]:
     each = list(nearby.projected(np.eye(count)[:, single]).T) if single.size else []
     found = [d for d in each if d @ d > ROUNDING and abs(d @ (H @ d)) <= ROUNDING * largest * (d @ d)]
     if count <= DENSE:
-        values, vectors = _curvatures(nearby)
+        values, vectors = curvatures(nearby)
         flat = vectors[:, np.abs(values) <= ROUNDING * largest]
         found += list((flat @ np.random.default_rng(0).standard_normal((flat.shape[1], FOLLOWED))).T)
     return [direction for direction in found if direction.any()]
-
-
-def _curvatures(nearby: NearbyPoints) -> tuple[Array, Array]:
-    """All curvatures along the active rows and their directions, (count,) and (count, count).
-
-    Directions that leave the rows count with the largest entry of H, above those that are looked for.
-    """
-    one, largest = np.eye(nearby.free.size), np.abs(nearby.hessian.data).max(initial=0.0)
-    along = nearby.projected(one)
-    matrix = nearby.projected(nearby.hessian @ along) + (largest or 1.0) * (one - along)
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return values, vectors
-
-
-def _descents(nearby: NearbyPoints) -> list[Array]:
-    """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
-    H, count = nearby.hessian, nearby.free.size
-    sharpest = np.abs(H.data).max(initial=0.0)
-    if not 0.0 < sharpest < np.inf:  # products of two unknowns, u w, have no diagonal
-        return []
-    if count <= DENSE:
-        values, vectors = _curvatures(nearby)
-    else:
-        values, vectors = _lowest(nearby, DEPENDENT * sharpest)
-    largest = max(np.abs(values).max(initial=0.0), sharpest)
-    lowest = np.argsort(values)[:DIRECTIONS]
-    return [vectors[:, i] for i in lowest if values[i] < -DEPENDENT * largest]
-
-
-def _lowest(nearby: NearbyPoints, flat: float) -> tuple[Array, Array]:
-    """The lowest negative curvatures along the active rows and their directions, (k,) and (count, k).
-
-    flat : curvatures above its negative count as none; k, at most `DIRECTIONS`, is 0 where all are above it,
-        and where no shift that is tried makes the matrix positive definite
-
-    The signs of the pivots show in how many directions along the rows H + shift 1 is negative (Sylvester); as
-    many are looked for. The smallest shift at which there are none is found by powers of ten; the largest
-    eigenvalues of the inverse of that matrix are then those of the lowest curvatures, well apart from all
-    others, so that Lanczos' method finds them in few solves (spectral transformation: Ericsson and Ruhe,
-    Mathematics of Computation 35, 1980, 1251).
-    """
-    count, negative = nearby.free.size, 0
-    for shift in flat * 10.0 ** np.arange(SHIFTS):
-        factors = nearby.shifted(shift)
-        if factors.is_strict:
-            break
-        negative = negative or factors.negative
-    else:
-        return np.zeros(0), np.zeros((count, 0))
-    if shift == flat:
-        return np.zeros(0), np.zeros((count, 0))
-    inverse = LinearOperator((count, count), matvec=factors.solve_along, dtype=float)  # type: ignore[call-arg]
-    start = factors.solve_along(np.random.default_rng(0).standard_normal(count))
-    try:
-        found, vectors = eigsh(
-            inverse, min(DIRECTIONS, negative), which="LA", v0=start, maxiter=RESTARTS, tol=1e-3
-        )
-    except ArpackNoConvergence as stopped:
-        found, vectors = stopped.eigenvalues, stopped.eigenvectors
-    return 1.0 / found - shift, vectors
-
-
-class NearbyPoints:
-    """The points near one with its multipliers that keep its active rows and bounds.
-
-    With A the gradients of the active rows over the unknowns that are not at a bound, each of length one, the
-    projection onto directions along which all of them stay and the least correction of a miss r follow from
-    one factorization of
-
-        | I   A'     | | x |   | v |
-        | A  -delta  | | z | = | r |,
-
-    delta a small number for rows that depend on each other. Active rows are all held, also those whose
-    multiplier is zero: what is better among these points is better among all nearby.
-
-    Vectors are over the unknowns not at a bound, `free`.
-    """
-
-    def __init__(self, nlp: NLP | LinkedProgram, point: WarmStart, active: ActiveSet | None = None) -> None:
-        active = self._active = active or active_set(nlp, point.y)
-        self.nlp, self.point = nlp, point
-        self.free = np.flatnonzero(~(active.at_lower | active.at_upper))
-        self._rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
-        self._patterns: Patterns = {}
-        self._values = np.where(active.rows_at_lower, nlp.row_lower, nlp.row_upper)[self._rows]
-
-    def projected(self, v: Array) -> Array:
-        """The part of v (count,) or (count, k) along which no active row changes."""
-        return self._solve(v, np.zeros((self._rows.size, *v.shape[1:])))
-
-    @cached_property
-    def without_idle_limits(self) -> NearbyPoints | None:
-        """The points nearby that may leave limits without a multiplier; None where there are none."""
-        nlp, active = self.nlp, self._active
-        rows, lower, upper = multipliers_of(nlp, self.point)
-        least = HALF_OF_DIGITS * float(np.abs(nlp.gradient(self.point.y)).max(initial=0.0))
-        equal, held = nlp.row_lower == nlp.row_upper, nlp.lower == nlp.upper
-        kept = ActiveSet(
-            rows_at_lower=active.rows_at_lower & ((-rows > least) | equal),
-            rows_at_upper=active.rows_at_upper & ((rows > least) | equal),
-            at_lower=active.at_lower & ((lower > least) | held),
-            at_upper=active.at_upper & ((upper > least) | held),
-        )
-        same = all(map(np.array_equal, vars(kept).values(), vars(active).values()))
-        return None if same else NearbyPoints(nlp, self.point, kept)
-
-    @cached_property
-    def slope(self) -> Array:
-        """The gradient of the Lagrangian, that of bounds included, (n,): zero but for what the solve left."""
-        of_rows, lower, upper = multipliers_of(self.nlp, self.point)
-        return lagrangian_gradient(self.nlp, self.point.y, of_rows) - lower + upper
-
-    @cached_property
-    def extent(self) -> float:
-        """Size of the largest unknown; where all are zero but for rounding, of the largest bound, or one."""
-        largest = float(finite_size(np.concatenate([self.nlp.lower, self.nlp.upper]))) or 1.0
-        size = float(np.abs(self.point.y).max())
-        return size if size > ROUNDING * largest else largest
-
-    @property
-    def inward_steps(self) -> list[Array]:
-        """Steps (n,) of unknowns off their bounds along which the Lagrangian without bounds falls, a few."""
-        of_rows, *_ = multipliers_of(self.nlp, self.point)
-        gradient = lagrangian_gradient(self.nlp, self.point.y, of_rows)
-        falls = np.where(self._active.at_lower, -gradient, 0.0)
-        falls = np.maximum(falls, np.where(self._active.at_upper, gradient, 0.0))
-        falls[self._active.at_lower & self._active.at_upper] = 0.0
-        steps = []
-        for i in np.argsort(-falls)[:FOLLOWED]:
-            if falls[i] > 0.0:
-                steps.append(np.where(np.arange(falls.size) == i, -np.sign(gradient[i]), 0.0))
-        return steps
-
-    @cached_property
-    def hessian(self) -> sparse.csr_array:
-        """The Hessian of the Lagrangian over its largest entry, `sharpest`, (count, count).
-
-        Beside gradients of length one a Hessian of 1e-19, of costs of 1e18, would be rounding.
-        """
-        return sparse.csr_array(self._curvature / (self.sharpest or 1.0))
-
-    @cached_property
-    def sharpest(self) -> float:
-        """The largest second derivative of the Lagrangian; 0 where it is not finite."""
-        largest = float(np.abs(self._curvature.data).max(initial=0.0))
-        return largest if largest < np.inf else 0.0
-
-    @cached_property
-    def _curvature(self) -> sparse.csr_array:
-        multipliers = self.point.row_multipliers
-        assert multipliers is not None
-        whole = sparse_hessian(self.nlp, self.nlp.hessian(self.point.y, multipliers, 1.0))
-        return whole[self.free][:, self.free]
-
-    @cached_property
-    def descents(self) -> list[Array]:
-        """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
-        return _descents(self)
-
-    @cached_property
-    def convex(self) -> SparseKkt | None:
-        """Factors of the Hessian with the active rows where it is convex along them; else None."""
-        if self.free.size == 0 or self.sharpest == 0.0:
-            return None
-        factors = self.shifted(DEPENDENT)
-        return factors if factors.is_strict else None
-
-    def shifted(self, shift: float) -> SparseKkt:
-        """Factors of the Hessian plus shift times one with the active rows.
-
-        They are strict where the sum is positive definite along these rows.
-        """
-        own, A = sparse.coo_array(self.hessian), sparse.coo_array(self._gradients[0])
-        # The shift has entries of its own: a sum of matrices leaves out those where it cancels the Hessian,
-        # and the pattern of one shift is that of all.
-        diagonal = np.arange(self.free.size)
-        rows, columns = np.concatenate([own.row, diagonal]), np.concatenate([own.col, diagonal])
-        data = np.concatenate([own.data, np.full(diagonal.size, shift)])
-        H, A = Triplets(rows, columns, data, own.shape), Triplets(A.row, A.col, A.data, A.shape)
-        return SparseKkt(H, A, list(range(self._rows.size)), self._patterns, is_single=True)
-
-    def moved(self, y: Array) -> Array | None:
-        """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""
-        best = y
-        for _ in range(MOST_STEPS):  # they contract like the length of the way from the active rows
-            best = np.clip(best, self.nlp.lower, self.nlp.upper)  # rows need not be defined beyond the bounds
-            with np.errstate(over="ignore", invalid="ignore"):  # steps may run away
-                miss = self.nlp.rows(best)[self._rows] - self._values
-            if not np.all(np.isfinite(miss)):
-                return None
-            if np.abs(miss).max(initial=0.0) <= 0.1 * AGREEMENT:
-                break
-            best[self.free] -= self._solve(np.zeros(self.free.size), miss)
-        return best if largest_violation(self.nlp, best, self.nlp.rows(best)) <= AGREEMENT else None
-
-    @cached_property
-    def _gradients(self) -> tuple[sparse.csr_array, Array]:
-        """A, the gradients of the active rows at length one, and the lengths that they had."""
-        whole = sparse_jacobian(self.nlp, self.nlp.jacobian(self.point.y))
-        gradients = sparse.csr_array(whole[self._rows][:, self.free])
-        squares = np.asarray(gradients.multiply(gradients).sum(axis=1)).ravel()
-        lengths = np.sqrt(np.where(squares > 0.0, squares, 1.0))
-        return sparse.csr_array(sparse.diags_array(1.0 / lengths) @ gradients), lengths
-
-    @cached_property
-    def _factors(self) -> tuple[Any, Array]:
-        """The factorization above, and the lengths of the gradients of the active rows."""
-        A, lengths = self._gradients
-        delta = -REPEATED * sparse.identity(A.shape[0])
-        matrix = sparse.block_array([[sparse.identity(A.shape[1]), A.T], [A, delta]], format="csc")
-        return splu(matrix, permc_spec="MMD_AT_PLUS_A"), lengths  # a fifth of the entries of COLAMD's factors
-
-    def _solve(self, v: Array, miss: Array) -> Array:
-        """x for r the miss of every active row, (rows,) or (rows, k), over the length of its gradient."""
-        factors, lengths = self._factors
-        r = miss / lengths.reshape(-1, *[1] * (miss.ndim - 1))
-        return factors.solve(np.concatenate([v, r]))[: self.free.size]

@@ -52,7 +52,8 @@ from trajopt.verification.claims import (
     unusable_phases,
 )
 from trajopt.verification.diagnosis import sentence_of_multipliers
-from trajopt.verification.minimality import Minimality, NearbyPoints, minimality
+from trajopt.verification.minimality import Minimality, minimality
+from trajopt.verification.nearby_points import NearbyPoints
 from trajopt.verification.report import Report
 
 __all__ = ["Line", "Report", "verify", "verify_phases"]

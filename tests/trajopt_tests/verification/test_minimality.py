@@ -15,9 +15,10 @@ import trajopt
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.transcribe import transcribe
-from trajopt.verification import minimality
+from trajopt.verification import minimality, nearby_points
 from trajopt.verification.claims import point_and_kkt, rebuilt_program
-from trajopt.verification.minimality import NearbyPoints, lower_on_both_sides, products
+from trajopt.verification.minimality import lower_on_both_sides, products
+from trajopt.verification.nearby_points import NearbyPoints
 
 CONJUGATE = 4.0 * math.pi**2  # of integral a^2 - c v^2 over 1 s from rest to rest: a minimum where c is below
 
@@ -141,13 +142,13 @@ def test_the_lowest_curvatures_along_active_rows_are_those_of_the_eigenvalues():
         shift = lowest[below - 1] + 0.7 * (lowest[below] - lowest[below - 1])
         near.__dict__["hessian"] = convex - shift * sparse.identity(count)
         exact = lowest - shift
-        found, directions = minimality._lowest(near, part * abs(exact[0]))
+        found, directions = nearby_points._lowest(near, part * abs(exact[0]))
         order = np.argsort(found)
         np.testing.assert_allclose(found[order], exact[:below], rtol=1e-3, atol=1e-3 * abs(exact[0]))
         d = directions[:, order[0]]
         assert d @ (near.hessian @ d) == pytest.approx(exact[0] * (d @ d), rel=1e-2)
         assert np.linalg.norm(near.projected(d) - d) < 1e-6
-    assert minimality._lowest(near, 2.0 * abs(exact[0]))[0].size == 0
+    assert nearby_points._lowest(near, 2.0 * abs(exact[0]))[0].size == 0
 
 
 @pytest.mark.parametrize("limit", [6.0, 6.0 + 1e-9, 5.0, 4.5])
