@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0, "tanh": 0.0, "atan": 0.0}
 
 Operation = Callable[..., Any]
-Border = Literal["absolute value", "maximum or minimum", "comparison", "root"]
+Border = Literal["absolute value", "maximum or minimum", "comparison", "step", "root"]
 
 
 def evaluated(
@@ -79,7 +79,8 @@ def evaluated(
 def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]:
     """The operations of a function with a corner or a jump, and the expression whose sign changes there.
 
-    Of roots, square roots and powers between 0 and 1, the expression is what stands below the root.
+    Of roots, square roots and powers between 0 and 1, the expression is what stands below the root; of steps,
+    `floor` and `ceil`, whose values jump at every integer x, it is sin(pi x).
 
     arguments : columns of symbols
     """
@@ -88,6 +89,7 @@ def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]
     kinds: dict[int, Border] = {
         **dict.fromkeys((casadi.OP_FMAX, casadi.OP_FMIN), "maximum or minimum"),
         **dict.fromkeys((casadi.OP_SIGN, casadi.OP_LT, casadi.OP_LE), "comparison"),
+        **dict.fromkeys((casadi.OP_FLOOR, casadi.OP_CEIL), "step"),
         casadi.OP_FABS: "absolute value",
         casadi.OP_SQRT: "root",
     }
@@ -99,6 +101,8 @@ def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]
             found.append(("root", operands[0] ** 2 + operands[1] ** 2))
         elif code in powers and exponent is not None and 0.0 < exponent < 1.0:
             found.append(("root", operands[0]))
+        elif kinds.get(code) == "step":
+            found.append(("step", casadi.sin(np.pi * operands[0])))
         elif code in kinds:
             found.append((kinds[code], operands[0] - operands[1] if len(operands) > 1 else operands[0]))
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)

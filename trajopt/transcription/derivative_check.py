@@ -476,6 +476,7 @@ ADVICE: Mapping[Border, str] = {
     "maximum or minimum": "costs and upper bounds have trajopt.maximum(term, ...), lower bounds "
     "trajopt.minimum(term, ...), which are exact",
     "comparison": "make the transition smooth (by np.tanh) or let phases (trajopt.Phases) meet there",
+    "step": "make the transitions smooth (by np.tanh), or leave the rounding out",
 }
 
 

@@ -29,6 +29,7 @@ from trajopt.solvers.kkt import lagrangian_gradient, largest_violation, limit_di
 from trajopt.solvers.solver import DENSE, ROUNDING, WarmStart
 from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
+from trajopt.verification.cost_jumps import lower_across_jumps
 from trajopt.verification.nearby_points import FOLLOWED, NearbyPoints, curvatures
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
@@ -95,9 +96,12 @@ def minimality(
     reason = _faded(nlp, point) if is_zero else _longer(nearby, size)
     if reason or not any(program.objectives for program in nlp.programs):
         return Minimality(reason, "", gain)
+    small = nlp.variable_count <= LARGEST
+    if small and (reason := lower_across_jumps(nearby, max(size, SMALL), allowed)):
+        return Minimality(reason, "", gain)
     if not nlp.has_hessian:
         return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain)
-    if nlp.variable_count > LARGEST:
+    if not small:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
     size = max(size, SMALL)
     reason = lower_by_a_step(nearby, size, allowed) or lower_on_both_sides(nearby, size)

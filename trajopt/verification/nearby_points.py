@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array, finite_size
-from trajopt.base.tolerances import AGREEMENT, HALF_OF_DIGITS, REPEATED
+from trajopt.base.tolerances import AGREEMENT, HALF_OF_DIGITS, NOT_ZERO, REPEATED
 from trajopt.solvers.kkt import (
     ActiveSet,
     active_set,
@@ -87,6 +88,29 @@ class NearbyPoints:
         largest = float(finite_size(np.concatenate([self.nlp.lower, self.nlp.upper]))) or 1.0
         size = float(np.abs(self.point.y).max())
         return size if size > ROUNDING * largest else largest
+
+    def descent(self, added: Array, all_stay: bool) -> float:
+        """The largest descent along the active rows where a slope (n,) is added to that of the objective f,
+
+            max -(f' + added) . d   with   J d = 0 in active rows,   |d_i| <= w_i,
+
+        with w_i the size of an unknown, at least a hundredth of the largest: 0 where the rows hold the slope.
+        Limits may be left inwards unless `all_stay`.
+        """
+        nlp, y, active = self.nlp, self.point.y, self._active
+        w = np.abs(y) + 1e-2 * self.extent
+        if not added.any():
+            return 0.0
+        A = sparse_jacobian(nlp, nlp.jacobian(y))[self._rows] @ sparse.diags_array(w)
+        A = sparse.diags_array(1.0 / np.maximum(abs(A).max(axis=1).toarray().ravel(), NOT_ZERO)) @ A
+        below, above = active.rows_at_lower[self._rows], active.rows_at_upper[self._rows]
+        least = np.where(below | all_stay, 0.0, -np.inf)
+        most = np.where(above | all_stay, 0.0, np.inf)
+        lower = np.where(active.at_lower | (active.at_upper & all_stay), 0.0, -1.0)
+        upper = np.where(active.at_upper | (active.at_lower & all_stay), 0.0, 1.0)
+        slope, size = (nlp.gradient(y) + added) * w, float(np.abs(added * w).max())
+        found = milp(slope / size, constraints=LinearConstraint(A, least, most), bounds=Bounds(lower, upper))
+        return 0.0 if found.fun is None else max(-size * float(found.fun), 0.0)
 
     @property
     def inward_steps(self) -> list[Array]:

@@ -1,0 +1,171 @@
+"""Costs that jump by a comparison: motions that are stationary in spite of them fail, optima pass."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import casadi
+import numpy as np
+import pytest
+
+import trajopt
+
+pytestmark = pytest.mark.filterwarnings("ignore::trajopt.base.errors.KinkWarning")
+
+Asked = trajopt.Problem | trajopt.Phases
+EFFORT = trajopt.state("u") ** 2
+
+
+def mass(duration: Any = 1.0, distance: float = 1.0, limit: float | None = None) -> trajopt.Problem:
+    """A mass from rest to rest, x'' = u."""
+    system = trajopt.system(["x", "v"], ["u"], lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 3, duration=duration))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[distance, 0.0])
+    if limit is not None:
+        problem.control("u", -limit, limit)
+    return problem
+
+
+def point(duration: Any = 1.0, limit: float | None = None, end: float | None = 1.0) -> trajopt.Problem:
+    """The point x' = u, from 0."""
+    system = trajopt.system(["x"], ["u"], lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(9, 3, duration=duration))
+    problem.start_at(x=[0.0])
+    if end is not None:
+        problem.end_at(x=[end])
+    if limit is not None:
+        problem.control("u", -limit, limit)
+    return problem
+
+
+def jump(condition: Callable[[Any], Any], high: float, low: float = 0.0) -> Any:
+    return trajopt.term(lambda node: casadi.if_else(condition(node), high, low), name="jump")
+
+
+def costing(problem: trajopt.Problem, *terms: Any) -> trajopt.Problem:
+    for term in terms:
+        problem.minimize(term)
+    return problem
+
+
+def toll_after_a_parameter() -> Asked:
+    problem = point()
+    problem.parameter("p", 0.0, 1.0, guess=0.55)
+    problem.minimize(trajopt.term(lambda node: (node.parameter("p") - 0.55) ** 2), over="end")
+    return costing(problem, EFFORT, jump(lambda node: node.x > node.parameter("p"), 3.0))
+
+
+def side_of_phases() -> Asked:
+    system = trajopt.system(["x"], ["u"], lambda node: [node.u])
+    first, last = (
+        trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=1.0)) for _ in range(2)
+    )
+    first.start_at(x=[0.0])
+    last.end_at(x=[2.0])
+    costing(first, EFFORT)
+    costing(last, EFFORT, trajopt.term(lambda node: 2 * casadi.sign(node.x - 1.3) + 3, name="side"))
+    phases = trajopt.Phases(first, last)
+    phases.link(trajopt.q, first.at("end"), last.at("start"))
+    return phases
+
+
+class Toll:
+    """10 per second above a speed of 1, as a function without CasADi."""
+
+    inputs: ClassVar = {"q": 2}
+    outputs: ClassVar = {"toll": 1}
+
+    def value(self, u):
+        return {"toll": np.where(u["q"][:, 1:] > 1.0, 10.0, 0.0)}
+
+    def partials(self, u):
+        return {("toll", "q"): np.zeros((len(u["q"]), 1, 2))}
+
+
+WRONG = {
+    # 1.25 is reached with v <= 1; the motion found drives up to 2, 6
+    "speed": lambda: costing(mass((0.5, 5.0), limit=4.0), trajopt.duration, jump(lambda n: n.v > 1.0, 10.0)),
+    "place": lambda: costing(mass(), EFFORT, jump(lambda n: n.x > 0.45, 20.0)),
+    "units": lambda: costing(mass(distance=1e6), EFFORT, jump(lambda n: n.x > 0.45e6, 20e12)),
+    "steps": lambda: costing(
+        point(2.0), 0.2 * EFFORT, trajopt.term(lambda n: casadi.floor(10 * n.x - 0.03) / 10 + 1, name="s")
+    ),
+    "product": lambda: costing(
+        mass(), EFFORT, trajopt.term(lambda n: n.x * casadi.if_else(n.v > 1.2, 30.0, 1.0), name="p")
+    ),
+    "function": lambda: costing(mass((0.5, 5.0), limit=4.0), trajopt.duration, trajopt.block_term(Toll())),
+    "parameter": toll_after_a_parameter,
+    "phases": side_of_phases,
+}
+
+
+@pytest.mark.parametrize("name", ["parameter", *(pytest.param(n, marks=pytest.mark.long) for n in WRONG)])
+def test_a_motion_that_a_jump_of_its_cost_makes_worse_fails(name):
+    report = trajopt.solve(WRONG[name]()).verify()
+
+    assert report.verdict == "FAIL"
+    assert "need not be optimal: term '" in report.reason
+    assert "jumps from" in report.reason and "no derivative shows" in report.reason
+
+
+def pinned() -> trajopt.Problem:
+    problem = point()
+    problem.subject_to(trajopt.state("x"), equals=0.5, over=[0.5])
+    return costing(problem, EFFORT, jump(lambda node: node.x > 0.5, 2.0))
+
+
+def clock() -> trajopt.Problem:
+    system = trajopt.system(["x", "c"], ["u"], lambda node: [node.u, 1.0 + 0.0 * node.c])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(9, 3, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, None])
+    return costing(problem, EFFORT, jump(lambda node: node.c > 0.4, 2.0))
+
+
+def data() -> trajopt.Problem:
+    problem = point()
+    problem.data("price", [0.0, 0.4], [1.0, 5.0], interpolation="steps")
+    return costing(problem, EFFORT, trajopt.term(lambda node: node.data("price"), name="price"))
+
+
+RIGHT = {
+    # Full speed all the way: limits hold what the jump adds
+    "at a limit": (lambda: costing(point((0.1, 5.0), 1.0), jump(lambda n: n.x > 0.45, 4.0, 1.0)), 2.65),
+    # Bang-bang, whose speed at the toll's border is the highest that can still be braked
+    "bang-bang": (lambda: costing(mass((0.1, 9.0), limit=1.0), jump(lambda n: n.x > 0.5, 2.0, 1.0)), 3.0),
+    "given time": (lambda: costing(point(), EFFORT, jump(lambda n: n.t > 0.4, 2.0)), 2.2),
+    "given steps of time": (
+        lambda: costing(point(), EFFORT, trajopt.term(lambda n: casadi.floor(4 * n.t + 0.4), name="s")),
+        1.0 + (1.0 + 2.0 + 3.0) / 4 + 4.0 * 0.1,
+    ),
+    "never crossed": (lambda: costing(mass(), EFFORT, jump(lambda n: n.x > 5.0, 10.0)), 12.0),
+    "little": (lambda: costing(mass(), EFFORT, jump(lambda n: n.x > 0.45, 0.02)), 12.0105),
+    "held at a node": (pinned, 2.0),
+    "a state that nothing moves": (clock, 2.2),
+    "data": (data, 1.0 + 0.4 + 3.0),
+    "at the start": (lambda: costing(point(), EFFORT, jump(lambda n: n.x > 0.0, 5.0)), 6.0),
+    "signs of rest": (lambda: costing(mass(), EFFORT, jump(lambda n: n.v > 0.0, 3.0, 1.0)), 15.0),
+    "no jump of the product": (
+        lambda: costing(mass(), EFFORT, trajopt.term(lambda n: casadi.sign(n.v) * n.v, name="p")),
+        13.0,
+    ),
+    "joined": (
+        # x starts at 0: the pieces meet at x = 0.5 in value
+        lambda: costing(
+            point(end=None), EFFORT, trajopt.term(lambda n: casadi.if_else(n.x > 0.5, n.x, 0.5), name="p")
+        ),
+        0.5,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["at the start", "given time", *(pytest.param(n, marks=pytest.mark.long) for n in RIGHT)]
+)
+def test_an_optimum_of_a_cost_that_jumps_passes(name):
+    problem, optimum = RIGHT[name]
+    solution = trajopt.solve(problem())
+    report = solution.verify()
+
+    assert report.holds, report.reason
+    assert solution.objective == pytest.approx(optimum, rel=1e-2)
