@@ -8,15 +8,15 @@ instance, is left out, and the problem that is built again names it as `unsaved`
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
 from trajopt.base.errors import OptionError, SolutionFileError, TrajoptError
 from trajopt.graph.data import Data
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.protocols import Term
+from trajopt.graph.protocols import Block, Term
 from trajopt.graph.saved_expression import MOST_STEPS, SavedExpression, saved_expression
 from trajopt.problem.constraints.coordinate_bounds import LowerContinuity
 from trajopt.problem.constraints.designs import design_of
@@ -54,6 +54,8 @@ from trajopt.terms.nonsmooth import Maximum, Norm, Slacked, SlackedNorm, SumOfSq
 from trajopt.terms.term import Capsule, ComponentTerm, ExpressionTerm, Quantity, SliceTerm, StateTerm, Target
 from trajopt.transcription.transcribe import transcribe
 
+Json: TypeAlias = Any  # a value of JSON
+T = TypeVar("T")
 FIELDS, KIND, LIST, MAP, ARRAY, TRACED, PART = "fields", "kind", "list", "map", "array", "traced", "part"
 _KINDS = (
     *(Arc, ArcNodes, AdditionalCurve, Capsule, Closure, Collocation, Combination, Constraint, Contact, Cost),
@@ -62,15 +64,15 @@ _KINDS = (
     *(Norm, Slack, Slacked, SlackedNorm, SplineBasis, Squared, StateTerm, SumOfSquares, System, Target),
     *(TimeWindow, Trajectory, WholePath),
 )
-KINDS: Mapping[str, Any] = {kind.__name__: kind for kind in _KINDS}
+KINDS: Mapping[str, type] = {kind.__name__: kind for kind in _KINDS}
 #: What annotations of fields mean; those of terms are protocols, and are met where the program is made.
-TYPES: Mapping[str, Any] = {
+TYPES: Mapping[str, type | tuple[type, ...]] = {
     **{"NDArray": np.ndarray, "Array": np.ndarray, "str": str, "bool": bool, "int": int, "Mapping": Mapping},
     **{"float": (int, float), "tuple": tuple, "NodeSet": NodeSet, "Parts": tuple},
     **{"Maximum": Maximum, "Norm": Norm, "Kinked": (Maximum, Norm)},
 }
 #: Fields of terms, and the terms in each.
-TERMS: Mapping[str, Any] = {
+TERMS: Mapping[str, Callable[[Any], Iterable[object]]] = {
     "term": lambda value: [value],
     "base": lambda value: [value],
     "operands": tuple,
@@ -85,7 +87,7 @@ class NoData(Exception):
     """A value has no form in a file; the message says what it is."""
 
 
-def statement_of(problem: Problem) -> dict[str, Any] | None:
+def statement_of(problem: Problem) -> dict[str, Json] | None:
     """The problem as values of JSON; None where the robot or system, a load or an unknown is no data."""
     writer = _Writer(problem)
     try:
@@ -101,13 +103,13 @@ def statement_of(problem: Problem) -> dict[str, Any] | None:
     for name in LISTS:
         found[name] = list(writer.kept(name, getattr(problem, name), unsaved))
     for name in set(TABLES) - set(NEEDED):
-        table: Mapping[str, Any] = getattr(problem, name, {})
+        table: Mapping[str, object] = getattr(problem, name, {})
         found[name] = {MAP: [pair[LIST] for pair in writer.kept(name, table.items(), unsaved)]}
     relaxations = writer.value(problem.relaxations)
     return found | {"unsaved": unsaved, "measured": problem.measured, "relaxations": relaxations}
 
 
-def fill(problem: Any, statement: Mapping[str, Any]) -> None:
+def fill(problem: Problem, statement: Mapping[str, Json]) -> None:
     """Give a problem on its dynamics and trajectory the rest of what was stated.
 
     Raises SolutionFileError for a statement that `statement_of` does not write.
@@ -128,17 +130,17 @@ def fill(problem: Any, statement: Mapping[str, Any]) -> None:
         transcribe(problem)  # whatever of a foreign statement makes no program is met here
 
 
-def trajectory_in(statement: Mapping[str, Any]) -> Trajectory:
+def trajectory_in(statement: Mapping[str, Json]) -> Trajectory:
     """The trajectory of a statement; SolutionFileError where there is none."""
     return _of_kind(statement, "trajectory", Trajectory)
 
 
-def system_in(statement: Mapping[str, Any]) -> System:
+def system_in(statement: Mapping[str, Json]) -> System:
     """The system x' = f of a statement; SolutionFileError where there is none."""
     return _of_kind(statement, "dynamics", System)
 
 
-def _of_kind(statement: Mapping[str, Any], name: str, kind: type) -> Any:
+def _of_kind(statement: Mapping[str, Json], name: str, kind: type[T]) -> T:
     with _refused():
         found = _read(statement[name])
         if not isinstance(found, kind):
@@ -152,7 +154,7 @@ class _refused:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
+    def __exit__(self, kind: object, error: object, _: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, SolutionFileError):
             raise SolutionFileError(f"the saved problem cannot be read: {error}") from error
 
@@ -163,7 +165,7 @@ class _Writer:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
-    def kept(self, where: str, values: Iterable[Any], unsaved: dict[str, str]) -> Iterator[Any]:
+    def kept(self, where: str, values: Iterable[object], unsaved: dict[str, str]) -> Iterator[Json]:
         """Values that have a form in a file; names of the others go to `unsaved`, with the reason."""
         for value in values:
             try:
@@ -172,7 +174,7 @@ class _Writer:
                 name = value[0] if isinstance(value, tuple) else getattr(value, "name", str(value))
                 unsaved[name] = f"of the {where.replace('_', ' ')}, {error}"
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: Any) -> Json:
         """A value of JSON, a list or table of values, an array, a term, or a dataclass of ours."""
         if value is None or isinstance(value, bool | int | float | str):
             return value
@@ -199,7 +201,7 @@ class _Writer:
             return self._term(value)
         raise NoData(f"{type(value).__name__} is no data")
 
-    def _term(self, term: Any) -> Any:
+    def _term(self, term: Term) -> Json:
         """A term by the operations that it was traced to."""
         blocks = term.blocks(self.problem.quantities)
         components, unit = getattr(term, "components", ()), getattr(term, "unit", "")
@@ -210,12 +212,12 @@ class _Writer:
         rest = {"name": saved.name, "components": saved.components, "unit": saved.unit, "scene": saved.scene}
         return self.value(saved.function) | {name: self.value(each) for name, each in rest.items()}
 
-    def _law(self, system: System) -> dict[str, Any]:
+    def _law(self, system: System) -> dict[str, object]:
         """The functions of a system that give rates or residuals and its picture, by their operations.
 
         A picture that has no form in a file is left out: without it the motion is the same.
         """
-        found: dict[str, Any] = {"draw": None}
+        found: dict[str, object] = {"draw": None}
         for name in ("rates", "residuals", "draw"):
             law = getattr(system, name)
             if law is not None:
@@ -230,7 +232,7 @@ class _Writer:
         return found
 
 
-def _traced(blocks: Any, quantity: str) -> SavedExpression:
+def _traced(blocks: Sequence[Block], quantity: str) -> SavedExpression:
     if len(blocks) != 1 or not isinstance(blocks[0], ExpressionBlock) or set(blocks[0].outputs) != {quantity}:
         raise NoData("it is computed by a class")
     try:
@@ -239,7 +241,7 @@ def _traced(blocks: Any, quantity: str) -> SavedExpression:
         raise NoData(f"it calls a table or a function ({error})") from None
 
 
-def _read(value: Any) -> Any:
+def _read(value: Json) -> Any:
     """The value that `_Writer.value` wrote; whatever is raised says that it did not."""
     if not isinstance(value, dict):
         if value is None or isinstance(value, bool | int | float | str):
@@ -265,7 +267,7 @@ def _read(value: Any) -> Any:
     return _checked(KINDS[value[KIND]], {name: _read(each) for name, each in value[FIELDS].items()})
 
 
-def _checked(kind: Any, values: dict[str, Any]) -> Any:
+def _checked(kind: Any, values: dict[str, Any]) -> object:
     """A dataclass of values that are of the plain types which its annotations name; TypeError otherwise."""
     for each in dataclasses.fields(kind):
         annotation, value = str(each.type), values.get(each.name)

@@ -8,10 +8,10 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from trajopt.archive.solution_reader import (
     VERSION,
     FileKind,
     PhasesHeader,
+    Record,
     SavedSolve,
     SolutionHeader,
     group_prefix,
@@ -43,8 +44,9 @@ from trajopt.solution.solution import Answer, Solution
 from trajopt.transcription.link_constraints import LinkedProblems, held, linked_problems
 
 #: File, what it holds of a certificate, the solution -> the solution with its certificate.
-Certified = Callable[[ArrayFile, Mapping[str, Any], Solution], Solution]
+Certified = Callable[[ArrayFile, Record, Solution], Solution]
 
+Arrays: TypeAlias = dict[str, Any]  # of a file, by name
 ADVICE = "give a solution.npz written by save or by `trajopt solve`"
 
 
@@ -71,7 +73,7 @@ def save(answer: Answer, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
-def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
+def _saved_elsewhere(target: Path, arrays: Arrays) -> Path | None:
     """Write what cannot be saved where it should be into the first place that takes it."""
     for folder in (tempfile.gettempdir, Path.home, Path.cwd):
         try:
@@ -89,7 +91,7 @@ def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def contents(answer: Answer) -> dict[str, Any]:
+def contents(answer: Answer) -> Arrays:
     """All arrays of the file of a solution, or of a solution of phases, its header among them."""
     arrays = {"history": answer.history, "solves": table_of(answer.journal.histories)}
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(answer.multipliers.values())}
@@ -109,7 +111,7 @@ def contents(answer: Answer) -> dict[str, Any]:
     return {"header": np.array(json.dumps(asdict(kind) | asdict(header))), **arrays}
 
 
-def _motion(solution: Solution) -> dict[str, Any]:
+def _motion(solution: Solution) -> Arrays:
     """The arrays of a motion: splines, durations, nodes, parameters, and samples for other readers."""
     curve, arrays = solution.curve, {}
     for g, group in enumerate(curve.groups):
@@ -139,7 +141,7 @@ def _header(solution: Solution) -> SolutionHeader:
     )
 
 
-def _statement(solution: Solution) -> Mapping[str, Any] | None:
+def _statement(solution: Solution) -> Record | None:
     """Problem as a script stated it, where no library builds it from a recipe; as it was read from a file."""
     if solution.recipe is not None and not solution.recipe.is_file:
         return None
@@ -185,13 +187,13 @@ def _rebuilt(recipe: Recipe | None) -> Phases | None:
     if recipe is None:
         return None
     try:
-        phases: Any = built(recipe)
+        phases: object = built(recipe)
     except TrajoptError:
         return None
     return phases if isinstance(phases, Phases) else None
 
 
-def with_phases(solution: PhasesSolution, phases: Phases, source: Any) -> PhasesSolution:
+def with_phases(solution: PhasesSolution, phases: Phases, source: str | os.PathLike[str]) -> PhasesSolution:
     """The solution whose phases know their problems; SolutionFileError where these are others."""
     if len(phases.problems) != len(solution.phases):
         raise SolutionFileError(
@@ -204,7 +206,7 @@ def with_phases(solution: PhasesSolution, phases: Phases, source: Any) -> Phases
     return replace(solution, phases=tuple(parts), known_phases=phases)
 
 
-def _known(linked: LinkedProblems, k: int, solution: Solution, source: Any) -> Solution:
+def _known(linked: LinkedProblems, k: int, solution: Solution, source: str | os.PathLike[str]) -> Solution:
     problem = linked.problems[k]
     check_fits(solution, problem, source)
     shared = {name: solution.parameters[name] for name, having in linked.shared.items() if k in having}

@@ -15,7 +15,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from trajopt.base.errors import OptionError, ShapeError, SolutionFileError, warn
 from trajopt.base.files import ArrayFile
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.problem.problem import Problem
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import Certification, FormerTables, JournalTable, SolveRecord, histories_of
 from trajopt.solution.solution import Answer, Solution
@@ -36,6 +37,7 @@ from trajopt.transcription.nlp import Scaling
 VERSION = 2  # up to 1 certificates held violations, which are computed from the motion now
 ADDED_NODES = ("extra_points", "limit_points")  # each an array of normalised times for every arc
 
+Record: TypeAlias = Mapping[str, Any]  # values of JSON
 HeaderT = TypeVar("HeaderT", bound="SavedSolve")
 
 
@@ -102,8 +104,8 @@ class SolutionHeader(SavedSolve):
     extra_points: int = 0
     limit_points: int = 0
     apart_degrees: tuple[tuple[int, ...], ...] = ()
-    certificate: Mapping[str, Any] | None = None
-    statement: Mapping[str, Any] | None = None
+    certificate: Record | None = None
+    statement: Record | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +186,7 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
     }
 
 
-def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Solution:
+def solution_of(file: ArrayFile, header: SolutionHeader, problem: Problem | None) -> Solution:
     """The solution of an open file, without its certificate."""
     curve = _curve(file, header)
     added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}

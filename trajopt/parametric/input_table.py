@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,12 +23,15 @@ from trajopt.parametric.inputs import (
     PhaseInput,
     WeightInput,
 )
+from trajopt.problem.constraints.slacks import IntegralConstraint
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Parameter
 from trajopt.problem.phases import TOTAL, Asked, Link, Phases
 from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import Instants
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
 ARGUMENTS = ("start", "solver", "progress")  # of `solve`, which inputs of these names are not
+Limited: TypeAlias = Constraint | IntegralConstraint | Link | Parameter | AdditionalCurve
 _AT_AN_END = re.compile(r"(\w+) at the (start|end)")
 
 
@@ -70,7 +73,7 @@ class InputTable:
         """The inputs that the user named."""
         return InputTable(tuple(dict.fromkeys(self.find(name) for name in names)), declared=True)
 
-    def applied(self, asked: Asked, values: Mapping[str, Any]) -> Asked:
+    def applied(self, asked: Asked, values: Mapping[str, object]) -> Asked:
         """A copy of the problem, or of phases, with these values; `asked` stays as it is."""
         changed = asked.independent_copy()
         for name, value in values.items():
@@ -103,6 +106,7 @@ def rows_for(asked: Asked, inputs: Iterable[Input]) -> list[list[int]]:
     for each in inputs:
         own, k = (each.own, each.phases[0]) if isinstance(each, PhaseInput) else (each, 0)
         if isinstance(own, LimitInput) and own.unchanging.any():
+            assert isinstance(own.key, int)  # a constraint stands in a list
             rows[k].append(own.key)
     return rows
 
@@ -157,7 +161,7 @@ def _inputs_of(problem: Problem, kept_as_rows: Collection[int]) -> list[Input]:
     return found + [_weight(cost.name, number) for number, cost in enumerate(problem.costs)]
 
 
-def _is_slack(problem: Problem, unknown: Any) -> bool:
+def _is_slack(problem: Problem, unknown: Parameter | AdditionalCurve) -> bool:
     """True for a curve or a parameter that stands for a term with kinks."""
     return unknown.name in problem.slacks or getattr(unknown, "is_slack", False)
 
@@ -173,7 +177,7 @@ def with_values_in_the_matrix(problem: Problem, number: int) -> Array:
 
 
 def _limits(
-    table: str, key: Any, stated: Any, names: Sequence[str] = (), unchanging: Array | None = None
+    table: str, key: int | str, stated: Limited, names: Sequence[str] = (), unchanging: Array | None = None
 ) -> LimitInput:
     """The input of what stands in a table; its components are numbered where they have no names."""
     width, match = stated.lower.size, _AT_AN_END.fullmatch(stated.name)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from trajopt.problem.input_checks import bounds_or_value, equal_to
 from trajopt.terms.nonsmooth import exact_of, with_slacks
 
 UNKNOWNS = ("parameters", "extras")  # tables of a problem whose entries have a guess
+Owner: TypeAlias = Any  # the problem that an input belongs to, or phases: as its class says
+Value: TypeAlias = Any  # as a user writes it: a number, an array, limits, a list with None, data
 COMPILE_AGAIN = "compile the problem again with this value"
 
 
@@ -58,11 +60,11 @@ class Input(ABC):
         """Names of the numbers of its value, as `numbers` lists them; OptionError for data."""
         raise self._no_derivative()
 
-    def numbers(self, problem: Any) -> Array:
+    def numbers(self, problem: Owner) -> Array:
         """The numbers that its value has in a problem, one after the other."""
         raise self._no_derivative()
 
-    def put_numbers(self, problem: Any, numbers: Array) -> None:
+    def put_numbers(self, problem: Owner, numbers: Array) -> None:
         """Give a problem, an independent copy, a value by its numbers."""
         raise self._no_derivative()
 
@@ -72,7 +74,7 @@ class Input(ABC):
         )
 
     @abstractmethod
-    def put(self, problem: Any, value: Any) -> None:
+    def put(self, problem: Owner, value: Value) -> None:
         """Give a problem, an independent copy, the value.
 
         Raises ShapeError or NotFiniteError for what is no such value, StructureError for one that needs
@@ -161,21 +163,21 @@ class PatternInput(Input):
     components: tuple[str, ...]
 
     @abstractmethod
-    def limits(self, problem: Any) -> tuple[Array, Array]:
+    def limits(self, problem: Owner) -> tuple[Array, Array]:
         """Lower and upper limits in a problem, (width,) each."""
 
     @abstractmethod
-    def put_limits(self, problem: Any, lower: Array, upper: Array) -> None:
+    def put_limits(self, problem: Owner, lower: Array, upper: Array) -> None:
         """Give a problem, an independent copy, limits of this pattern."""
 
     @property
     def labels(self) -> tuple[str, ...]:
         return self.pattern.labels(self.components)
 
-    def numbers(self, problem: Any) -> Array:
+    def numbers(self, problem: Owner) -> Array:
         return self.pattern.numbers(*self.limits(problem))
 
-    def put_numbers(self, problem: Any, numbers: Array) -> None:
+    def put_numbers(self, problem: Owner, numbers: Array) -> None:
         self.put_limits(problem, *self.pattern.limits(numbers))
 
 
@@ -188,7 +190,7 @@ class LimitInput(PatternInput):
     """
 
     table: str
-    key: Any
+    key: int | str
     unchanging: Array
 
     @cached_property
@@ -205,7 +207,7 @@ class LimitInput(PatternInput):
             return f"(lower, upper), each {one}"
         return one if self.pattern.equal.all() else f"{one}, None where free"
 
-    def put(self, problem: Any, value: Any) -> None:
+    def put(self, problem: Owner, value: Value) -> None:
         lower, upper = self._value(value) if self.is_value else self._limits(value)
         before = self.limits(problem)
         moved = self.unchanging & ((lower != before[0]) | (upper != before[1]))
@@ -217,7 +219,7 @@ class LimitInput(PatternInput):
             )
         self.put_limits(problem, lower, upper)
 
-    def numbers_of(self, value: Any) -> Array:
+    def numbers_of(self, value: Value) -> Array:
         """The numbers of what `put` takes."""
         equal = self.pattern.equal
         plain = isinstance(value, np.ndarray) and value.dtype == float and value.shape == equal.shape
@@ -225,18 +227,18 @@ class LimitInput(PatternInput):
             return value[equal]
         return self.pattern.numbers(*(self._value(value) if self.is_value else self._limits(value)))
 
-    def limits(self, problem: Any) -> tuple[Array, Array]:
+    def limits(self, problem: Owner) -> tuple[Array, Array]:
         stated = getattr(problem, self.table)[self.key]
         return stated.lower, stated.upper
 
-    def put_limits(self, problem: Any, lower: Array, upper: Array) -> None:
+    def put_limits(self, problem: Owner, lower: Array, upper: Array) -> None:
         table = getattr(problem, self.table)
         stated = replace(table[self.key], lower=lower, upper=upper)
         if self.table in UNKNOWNS:
             stated = replace(stated, guess=np.clip(stated.guess, lower, upper))
         table[self.key] = stated
 
-    def _value(self, value: Any) -> tuple[Array, Array]:
+    def _value(self, value: Value) -> tuple[Array, Array]:
         """Bounds of a value: one number for all fixed components, or one per component."""
         equal = self.pattern.equal
         listed = isinstance(value, list | tuple)
@@ -259,7 +261,7 @@ class LimitInput(PatternInput):
         wanted = equal_to(entries, equal.size, self.name, self.components)
         return np.where(equal, wanted, -np.inf), np.where(equal, wanted, np.inf)
 
-    def _limits(self, value: Any) -> tuple[Array, Array]:
+    def _limits(self, value: Value) -> tuple[Array, Array]:
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
             raise ShapeError(
                 f"the value of '{self.name}' is {short_repr(value)}: give (lower, upper), None where there "
@@ -291,7 +293,7 @@ class WeightInput(Input):
     def form(self) -> str:
         return "a number"
 
-    def put(self, problem: Any, value: Any) -> None:
+    def put(self, problem: Owner, value: Value) -> None:
         weight = number(value, f"the weight of '{self.name}'")
         if self.number is None:
             problem.duration_weight = weight
@@ -305,12 +307,12 @@ class WeightInput(Input):
     def labels(self) -> tuple[str, ...]:
         return ("",)
 
-    def numbers(self, problem: Any) -> Array:
+    def numbers(self, problem: Owner) -> Array:
         return np.array(
             [problem.duration_weight if self.number is None else problem.costs[self.number].weight]
         )
 
-    def put_numbers(self, problem: Any, numbers: Array) -> None:
+    def put_numbers(self, problem: Owner, numbers: Array) -> None:
         self.put(problem, float(numbers[0]))
 
 
@@ -324,7 +326,7 @@ class DataInput(Input):
     def form(self) -> str:
         return f"values (k, {self.width}) at the same times, or (times, values)"
 
-    def put(self, problem: Any, value: Any) -> None:
+    def put(self, problem: Owner, value: Value) -> None:
         before = problem.datasets[self.name]
         times, values = value if isinstance(value, tuple) and len(value) == 2 else (before.times, value)
         found = data_of(self.name, times, values, before.clock, before.unit, before.interpolation)
@@ -345,7 +347,7 @@ class DurationInput(PatternInput):
         one = "seconds" if self.pattern.equal.all() else "(shortest, longest)"
         return one if self.pattern.width == 1 else f"{one} for each of {self.pattern.width} arcs"
 
-    def put(self, problem: Any, value: Any) -> None:
+    def put(self, problem: Owner, value: Value) -> None:
         arcs = self.pattern.width
         given = [value] if arcs == 1 else value
         if not isinstance(given, list | tuple | np.ndarray) or len(given) != arcs:
@@ -357,10 +359,10 @@ class DurationInput(PatternInput):
         self.pattern.check(self.name, lower, upper, self.components)
         problem.trajectory = trajectory
 
-    def limits(self, problem: Any) -> tuple[Array, Array]:
+    def limits(self, problem: Owner) -> tuple[Array, Array]:
         return problem.trajectory.duration_bounds
 
-    def put_limits(self, problem: Any, lower: Array, upper: Array) -> None:
+    def put_limits(self, problem: Owner, lower: Array, upper: Array) -> None:
         bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
         problem.trajectory = problem.trajectory.with_durations(bounds)
 
@@ -387,16 +389,16 @@ class PhaseInput(Input):
     def labels(self) -> tuple[str, ...]:
         return self.own.labels
 
-    def numbers(self, problem: Any) -> Array:
+    def numbers(self, problem: Owner) -> Array:
         return self.own.numbers(problem.problems[self.phases[0]])
 
-    def put(self, problem: Any, value: Any) -> None:
+    def put(self, problem: Owner, value: Value) -> None:
         for k in self.phases:
             try:
                 self.own.put(problem.problems[k], value)
             except TrajoptError as error:
                 raise type(error)(f"in phase '{problem.phase_names[k]}' {error}") from None
 
-    def put_numbers(self, problem: Any, numbers: Array) -> None:
+    def put_numbers(self, problem: Owner, numbers: Array) -> None:
         for k in self.phases:
             self.own.put_numbers(problem.problems[k], numbers)

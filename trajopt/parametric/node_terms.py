@@ -23,7 +23,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.graph.expression import MappedExpression, has_calls
+from trajopt.graph.expression import Expression, MappedExpression, has_calls
 from trajopt.graph.protocols import AnyArithmeticBlock, Block, SymbolicBlock
 from trajopt.graph.quantities import slices_of, term_of
 from trajopt.transcription.nlp import NLP
@@ -72,7 +72,7 @@ def node_terms(nlp: NLP, name: str) -> NodeTerms:
     leaf_map, chain = nlp.leaf_map, nlp.chain
     Q = casadi.SX.sym("Q", leaf_map.width)
     duration = Q[leaf_map.duration_column]
-    known: dict[str, Any] = {}
+    known: dict[str, Expression] = {}
     for leaf, place in leaf_map.columns.items():
         order = int(leaf_map.order[place.start])
         known[leaf] = Q[place.start : place.stop] / duration**order if order else Q[place.start : place.stop]
@@ -119,7 +119,7 @@ def mapped_terms(
     )
 
 
-def expressions_of(block: Block, u: Mapping[str, Any]) -> dict[str, Any]:
+def expressions_of(block: Block, u: Mapping[str, Expression]) -> Mapping[str, Expression]:
     """Outputs of a block as CasADi expressions of its inputs; OptionError, naming them, where it has none."""
     import casadi
 
@@ -144,7 +144,7 @@ def expressions_of(block: Block, u: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def expression_function(
-    name: str, widths: Mapping[str, int], of: Callable[[dict[str, Any]], Any]
+    name: str, widths: Mapping[str, int], of: Callable[[dict[str, Expression]], Expression]
 ) -> Function:
     """CasADi's function of quantities of these widths, one after the other, to what `of` makes of them."""
     import casadi
@@ -164,12 +164,12 @@ def c_source(functions: tuple[Function, ...], name: str) -> str:
     return generator.dump()
 
 
-def _nonzeros(matrix: Any) -> Any:
+def _nonzeros(matrix: Any) -> Expression:
     import casadi
 
     return casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else casadi.SX(0, 1)
 
 
-def _triplets(matrix: Any) -> tuple[Array, Array]:
+def _triplets(matrix: Expression) -> tuple[Array, Array]:
     rows, columns = (np.array(places, dtype=np.int64) for places in matrix.sparsity().get_triplet())
     return rows, columns

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ ARC = re.compile(r"arc \d+")
 SAME_PLACE = AGREEMENT  # of an interval: shifts that are whole numbers of them
 MOST_MAPS = 64  # that are kept: of two stances of a trot at 50 Hz there are 48
 
+K = TypeVar("K", bound=Hashable)
 M = TypeVar("M")
 
 
@@ -64,7 +65,7 @@ class PlanShifts:
 
     def __init__(self, structure: ProgramStructure) -> None:
         self.structure = structure
-        self._maps: dict[Hashable, Any] = {}
+        self._maps: dict[Hashable, sparse.csr_array] = {}
 
     def unknowns(self, before: ProgramStructure, x: Array, elapsed: float, durations: Array) -> Array:
         """x of the motion of an x of the structure `before`, later, on arcs of other durations.
@@ -107,7 +108,7 @@ class PlanShifts:
         return WarmStart(nlp.start, *(factor * each for each in taken))
 
 
-def last_kept(values: dict[Any, M], key: Hashable, most: int, make: Callable[[], M]) -> M:
+def last_kept(values: dict[K, M], key: K, most: int, make: Callable[[], M]) -> M:
     """The value of a key, made where it is not among the last ones, at most `most` of which are kept."""
     found = values.get(key)
     if found is None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -302,7 +301,7 @@ class ComposedSteps:
         (maps,) = last_kept(self._kept, key, MOST_KEPT, lambda: (self._composed(plan, names),))
         return maps
 
-    def next(self, before: Step, elapsed: float, given: Mapping[str, Any]) -> Step | None:
+    def next(self, before: Step, elapsed: float, given: Mapping[str, object]) -> Step | None:
         """The next step, with the active set of the plan before; None where the general one is asked for."""
         same = before.structure is self.shifts.structure
         maps = self.prepare(before, tuple(given)) if same else None

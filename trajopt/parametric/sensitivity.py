@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -138,7 +137,7 @@ class _Change:
         change[finite] = (other[finite] - one[finite]) / self.width
         return change
 
-    def of_part(self, k: int, value: Callable[[NLP], Any]) -> Any:
+    def of_part(self, k: int, value: Callable[[NLP], Array]) -> Array:
         """Change per unit of what stands in the program of a part."""
         return (value(self.high.programs[k]) - value(self.low.programs[k])) / self.width
 

@@ -18,18 +18,22 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from trajopt.api.solve import solve
 from trajopt.base.errors import OptionError, TrajoptError, printable_name
 from trajopt.base.files import finite, whole_file, words, write_text
+from trajopt.problem.phases import Asked
 from trajopt.studies.many.portable import AnySolution, file_of, unpacked, with_problem, without_problem
 from trajopt.studies.many.provenance import check_same, inputs, recorded, versions
 
 OWN_GUESS = "its own guess"
 FAILED, INTERRUPTED = "failed", "interrupted"
+
+
+Parameters: TypeAlias = Mapping[str, Any]  # of a point, by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ class StudyPoint:
     """
 
     number: int
-    parameters: Mapping[str, Any]
+    parameters: Parameters
     status: str
     converged: bool = False
     duration: float | None = None
@@ -103,7 +107,7 @@ class Task:
     """
 
     number: int
-    parameters: Mapping[str, Any]
+    parameters: Parameters
     source: bytes
     settings: bytes
     keep: bool
@@ -138,7 +142,7 @@ def answered(task: Task) -> StudyAnswer:
     return StudyAnswer(point, without_problem(solution) if task.keep else None, archive, inputs())
 
 
-def columns_of(solution: AnySolution) -> dict[str, Any]:
+def columns_of(solution: AnySolution) -> Row:
     """The columns of a row that its solution determines."""
     return {
         "status": solution.status.name.lower(),
@@ -151,13 +155,13 @@ def columns_of(solution: AnySolution) -> dict[str, Any]:
     }
 
 
-def failed(number: int, parameters: Mapping[str, Any], error: BaseException) -> StudyPoint:
+def failed(number: int, parameters: Parameters, error: BaseException) -> StudyPoint:
     """The row of a point without a solution."""
     text = traceback.format_exception_only(type(error), error)[-1].strip()
     return StudyPoint(number, parameters, FAILED, error=" ".join(_short_name(text).split()))
 
 
-def _solved(task: Task) -> tuple[Any, str]:
+def _solved(task: Task) -> tuple[AnySolution, str]:
     """The solution from the neighbour's where there is one, from the problem's own guess where that fails."""
     solver, options = pickle.loads(task.settings)
     if task.before is not None:
@@ -172,7 +176,7 @@ def _solved(task: Task) -> tuple[Any, str]:
     return solve(_built(task.source), solver, **options), OWN_GUESS
 
 
-def _built(source: bytes) -> Any:
+def _built(source: bytes) -> Asked:
     """The problem of a point; what is read meanwhile is recorded."""
     with recorded():
         return unpacked(source)
@@ -193,13 +197,13 @@ IDENTITY, FILE_DIGEST, INPUTS = "identity", "file_digest", "inputs"
 #: The attributes of a point beside its number, its parameters and its solution.
 COLUMNS = tuple(column.name for column in fields(StudyPoint)[2:-1])
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]  # column -> value
 NO_INPUTS: Mapping[str, str] = MappingProxyType({})
 
 
 def row_of(
     point: StudyPoint, identity: str = "", file_digest: str = "", inputs: Mapping[str, str] = NO_INPUTS
-) -> dict[str, Any]:
+) -> Row:
     """A point as a row: column -> value; parameters of the same name as a column begin with "parameter ".
 
     identity, file_digest : digests of what was asked and of the solution's file, columns of tables in folders
@@ -262,7 +266,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     ]
 
 
-def point_of(row: Mapping[str, str], parameters: Mapping[str, Any]) -> StudyPoint:
+def point_of(row: Mapping[str, str], parameters: Parameters) -> StudyPoint:
     """The point of a row that was read; ValueError or KeyError for a row that is none."""
     values = {name: row[name] for name in ("number", *COLUMNS) if row[name]}  # the others are the defaults
     point = msgspec.convert({**values, "parameters": {}}, StudyPoint, strict=False)
@@ -305,7 +309,7 @@ def _write_parquet(rows: Sequence[Row], path: Path) -> None:
         parquet.write_table(pyarrow.table(columns), stream)
 
 
-def _column(values: list[Any]) -> list[Any]:
+def _column(values: Sequence[Any]) -> Sequence[object]:
     """Values of one kind, as columns of Parquet are; text where they differ, as lists and numbers may."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} and len(kinds) > 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ResultFolderError, SolutionFileError
@@ -47,7 +47,7 @@ class PointFolder:
     def __init__(self, folder: Path, tasks: Sequence[Task], anew: bool = False) -> None:
         self.folder = folder
         self._identities = identities(tasks)
-        self._rows: dict[int, Mapping[str, Any]] = {}
+        self._rows: dict[int, point_table.Row] = {}
         self.known: dict[int, StudyPoint] = {}
         if anew:
             self._clear()
@@ -86,7 +86,7 @@ class PointFolder:
             )
         return found
 
-    def _row(self, point: StudyPoint, file_digest: str, inputs: Mapping[str, str]) -> dict[str, Any]:
+    def _row(self, point: StudyPoint, file_digest: str, inputs: Mapping[str, str]) -> point_table.Row:
         return point_table.row_of(point, self._identities[point.number], file_digest, inputs)
 
     def finish(self) -> None:

@@ -23,7 +23,7 @@ from trajopt.archive.solution_archive import contents, with_phases
 from trajopt.base.arguments import short_repr, shorten
 from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.problem.phases import Phases
+from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.solution.phases_solution import PhasesSolution, load_any
@@ -52,7 +52,7 @@ def packed(source: Source) -> bytes:
     return _pickled(source, name, ADVICE)
 
 
-def packed_settings(solver: object, options: Mapping[str, Any]) -> bytes:
+def packed_settings(solver: object, options: Mapping[str, object]) -> bytes:
     """Solver and options as bytes; OptionError for a solver that cannot be sent."""
     whose = f"solver {short_repr(solver)} or an option"
     return _pickled((solver, dict(options)), whose, "give one that can be pickled, or processes=1")
@@ -69,7 +69,7 @@ def _pickled(value: object, whose: str, advice: str) -> bytes:
         raise OptionError(f"{whose} cannot be sent to another process ({words}): {advice}") from error
 
 
-def unpacked(content: bytes) -> Any:
+def unpacked(content: bytes) -> Asked:
     """The problem of `packed`, or phases, built where a recipe or a function was sent."""
     source = pickle.loads(content)
     if isinstance(source, Problem | Phases):
@@ -89,7 +89,7 @@ def without_problem(solution: AnySolution) -> AnySolution:
     return replace(solution, known_problem=None, recipe=None)
 
 
-def with_problem(solution: AnySolution, problem: Any) -> Any:
+def with_problem(solution: AnySolution, problem: Any) -> AnySolution:
     """A solution that was sent, with the problem, or the phases, that it solves."""
     if isinstance(solution, PhasesSolution):
         return with_phases(replace(solution, recipe=problem.recipe), problem, "the solution")

@@ -32,6 +32,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from trajopt.base.errors import LONGEST_NAME, ClusterError
@@ -313,7 +314,7 @@ def _hear_variables() -> None:
     kind: Any = type(os.environ)
     read = kind.__getitem__
 
-    def noted(self: Any, name: str) -> str:
+    def noted(self: object, name: str) -> str:
         if _READS.active and self is os.environ and _asked_by_user():
             _READS.new.add(VARIABLE + name)
         return read(self, name)
@@ -323,7 +324,7 @@ def _hear_variables() -> None:
 
 def _asked_by_user() -> bool:
     """True if the first caller outside the standard library is no installed package and not ours."""
-    frame: Any = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith("<frozen") and not _is_standard(name):

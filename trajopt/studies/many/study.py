@@ -26,6 +26,7 @@ from trajopt.solvers.solver import Solver
 from trajopt.studies.many.point import (
     INTERRUPTED,
     Before,
+    Parameters,
     StudyAnswer,
     StudyPoint,
     Task,
@@ -140,12 +141,12 @@ class Study:
     """
 
     points: tuple[StudyPoint, ...]
-    folder: Any = None
+    folder: Path | None = None
     interrupted: bool = False
     recalled: int = 0
 
     @property
-    def solutions(self) -> tuple[Any, ...]:
+    def solutions(self) -> tuple[AnySolution | None, ...]:
         """The solution of every point, None where there is none."""
         return tuple(point.solution for point in self.points)
 
@@ -182,7 +183,7 @@ class Settings:
 
     executor: Where | None = None
     processes: int | None = None
-    folder: Any = None
+    folder: Any = None  # a path, or text that becomes one
     anew: bool = False
     warm: bool = False  # whether a point starts from the last one before it that converged
     progress: Literal["auto", "silent"] | Report = "silent"
@@ -195,9 +196,9 @@ class Settings:
 
 
 def solve_points(
-    points: Iterable[tuple[Mapping[str, Any], Source]],
+    points: Iterable[tuple[Parameters, Source]],
     solver: Solver | None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     settings: Settings,
     at_hand: Mapping[int, Problem | Phases] = NOT_AT_HAND,
 ) -> Study:
@@ -230,7 +231,7 @@ def solve_points(
     return Study(record.in_order(), settings.folder, interrupted, recalled)
 
 
-def check_options(solver: object, options: Mapping[str, Any]) -> None:
+def check_options(solver: object, options: Mapping[str, object]) -> None:
     """OptionError for options that `solve` does not take, or that make no sense for many problems."""
     known = ("refine", "starts", "coarse_to_fine", "time_limit")
     for name in options:
@@ -299,7 +300,7 @@ class _Record:
         self._tasks = {task.number: task for task in tasks}
         self._problems, self._settings = problems, settings
         self._folder = None
-        self._last: dict[int, Any] = {}  # those that others of a chain start from
+        self._last: dict[int, AnySolution] = {}  # those that others of a chain start from
         self.points: dict[int, StudyPoint] = {}
         if settings.folder is not None:
             self._folder = PointFolder(settings.folder, tasks, settings.anew)

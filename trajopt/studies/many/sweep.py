@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
@@ -26,7 +26,7 @@ MOST_POINTS = 1_000_000
 
 def sweep(
     build: Callable[..., Problem],
-    axes: Mapping[str, Sequence[Any]],
+    axes: Mapping[str, Sequence[object]],
     solver: Solver | None = None,
     *,
     warm: bool = True,
@@ -35,7 +35,7 @@ def sweep(
     folder: str | Path | None = None,
     anew: bool = False,
     progress: Literal["auto", "silent"] | Report = "silent",
-    **options: Any,
+    **options: object,
 ) -> Study:
     """Solve build(**parameters) for all combinations of parameters.
 
@@ -62,13 +62,13 @@ def sweep(
     return solve_points(sources, solver, options, settings)
 
 
-def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def grid(axes: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
     """All combinations, the last parameter fastest, back and forth so that neighbours are one step apart."""
     if not isinstance(axes, Mapping) or not axes:
         raise OptionError(
             f"axes is {short_repr(axes)}: give the values of each parameter, {{'mass': [1, 2]}}"
         )
-    points: list[dict[str, Any]] = [{}]
+    points: list[dict[str, object]] = [{}]
     for name, given in axes.items():
         if not isinstance(name, str) or isinstance(given, str | bytes) or not hasattr(given, "__len__"):
             raise OptionError(f"the values of {short_repr(name)} are {short_repr(given)}: give a list")
@@ -82,7 +82,7 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return points
 
 
-def _check_first(build: Callable[..., Any], point: Mapping[str, Any]) -> None:
+def _check_first(build: Callable[..., object], point: Mapping[str, object]) -> None:
     """UnknownNameError for a parameter that `build` does not have; what one value raises, others may not."""
     try:
         with recorded():
@@ -95,7 +95,7 @@ def _check_first(build: Callable[..., Any], point: Mapping[str, Any]) -> None:
         return
 
 
-def _refuse_unknown(build: Callable[..., Any], point: Mapping[str, Any]) -> None:
+def _refuse_unknown(build: Callable[..., object], point: Mapping[str, object]) -> None:
     """UnknownNameError for the first name that is no parameter of a function."""
     try:
         parameters = inspect.signature(build).parameters.values()
@@ -121,7 +121,7 @@ def solve_many(
     folder: str | Path | None = None,
     anew: bool = False,
     progress: Literal["auto", "silent"] | Report = "silent",
-    **options: Any,
+    **options: object,
 ) -> Study:
     """Solve every problem of a list; the points come in its order, `study.solutions[0]` is that of the first.
 

@@ -16,7 +16,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Any
+from types import FrameType
 
 from trajopt.base.errors import ClusterError, WorkerDiedError
 from trajopt.studies.workers.workers import Workers
@@ -26,9 +26,9 @@ from trajopt.studies.workers.workers import Workers
 class Call:
     """A function and its arguments, which can be pickled; `key` identifies the call."""
 
-    key: Any
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
+    key: int
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Outcome:
     """
 
     call: Call
-    value: Any = None
+    value: object = None
     error: BaseException | None = None
     tries: int = 1
 
@@ -150,7 +150,7 @@ def interrupts_deferred() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[Any] = []
+    came: list[tuple[int, FrameType | None]] = []
     former = signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
     try:
         yield

@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.studies.many.provenance import check_same, versions
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 R = TypeVar("R")
 
@@ -36,7 +39,7 @@ def deaths(error: BaseException) -> int:
 
 
 @contextmanager
-def connected(where: Executor | str | Any) -> Iterator[tuple[Executor, int]]:
+def connected(where: Executor | str | Client) -> Iterator[tuple[Executor, int]]:
     """The executor of a cluster and its number of threads; a client that was given stays open.
 
     where : the address of a scheduler, a `distributed.Client`, or its executor
@@ -55,7 +58,7 @@ def connected(where: Executor | str | Any) -> Iterator[tuple[Executor, int]]:
 class Presence:
     """Notices that a cluster has lost its workers, or its scheduler, for good."""
 
-    def __init__(self, client: Any, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, client: Client, clock: Callable[[], float] = time.monotonic) -> None:
         self._client, self._clock = client, clock
         self._seen = self._asked = clock()
 
@@ -78,7 +81,7 @@ class Presence:
             )
 
 
-def on_every_worker(where: Executor | str | Any, function: Callable[[], R]) -> Iterator[tuple[str, R]]:
+def on_every_worker(where: Executor | str | Client, function: Callable[[], R]) -> Iterator[tuple[str, R]]:
     """Make a call once on every worker of a cluster: its address and what was returned, as they are done.
 
     where, errors : as in `connected`; what a call raises is raised here
@@ -93,7 +96,7 @@ def on_every_worker(where: Executor | str | Any, function: Callable[[], R]) -> I
             yield calls[call], call.result()
 
 
-def client_at(address: str) -> Any:
+def client_at(address: str) -> Client:
     """A client of the scheduler at an address; ClusterError where none answers."""
     try:
         from distributed import Client
@@ -103,7 +106,7 @@ def client_at(address: str) -> Any:
         ) from error
     # In two steps, so that one that cannot connect is closed here: when collected later, while this process
     # starts another client or cluster, it would wait for a lock that its own thread holds.
-    client: Any = Client.__new__(Client)
+    client = Client.__new__(Client)
     try:
         client.__init__(address, timeout=TIMEOUT, set_as_default=False)
     except BaseException as error:
@@ -117,7 +120,7 @@ def client_at(address: str) -> Any:
     return client
 
 
-def _client_of(given: Any) -> Any:
+def _client_of(given: Any) -> Client:
     client = getattr(given, "_client", given)  # an executor keeps its client
     if not hasattr(client, "get_executor"):
         raise OptionError(f"executor is {short_repr(given)}: give a distributed.Client, or its address")

@@ -17,15 +17,21 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from contextlib import contextmanager
 from multiprocessing import get_context
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from trajopt.base.arguments import check_count, short_repr
 from trajopt.base.errors import OptionError, warn_user
 from trajopt.studies.workers import cluster
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 MOST_PROCESSES = 1024
 
-Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or a distributed.Client
+P = ParamSpec("P")
+R = TypeVar("R")
+#: An executor, the address of a Dask scheduler, or a client of Dask.
+Where: TypeAlias = "Executor | str | Client"
 
 
 class Workers:
@@ -46,7 +52,7 @@ class Workers:
         # Three calls are on their way to each worker, so that none waits for the next one
         return 1 if isinstance(self._executor, ThisProcess) else 3 * self.count
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
+    def submit(self, function: Callable[..., object], *arguments: object) -> Future:
         """Hand a call over; processes of our own take the place of a user's pool that is broken."""
         try:
             return self._executor.submit(function, *arguments)
@@ -97,7 +103,7 @@ def opened(executor: Where | None, processes: int | None) -> Iterator[Workers]:
         check_count("processes", processes, 1, MOST_PROCESSES)
         if executor is not None:
             raise OptionError("processes and executor are both given: an executor has its own workers")
-    if isinstance(executor, str) or cluster.is_dask(executor):
+    if isinstance(executor, str) or (executor is not None and cluster.is_dask(executor)):
         with cluster.connected(executor) as (found, count):
             yield Workers(found, count)
         return
@@ -137,7 +143,7 @@ class WorkerProcesses(Executor):
             self._free.put(worker)
         self._threads = ThreadPoolExecutor(count)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         return self._threads.submit(self._call, fn, *args, **kwargs)
 
     def stop(self) -> None:
@@ -151,7 +157,7 @@ class WorkerProcesses(Executor):
         for worker in self._workers:
             worker.shutdown(wait)
 
-    def _call(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+    def _call(self, function: Callable[P, R], /, *arguments: P.args, **named: P.kwargs) -> R:
         worker = self._free.get()
         try:
             return worker.call(function, *arguments, **named)
@@ -166,7 +172,7 @@ class _Worker:
         self._pool: ProcessPoolExecutor | None = None
         self._pid, self._stopped = 0, False
 
-    def call(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+    def call(self, function: Callable[P, R], /, *arguments: P.args, **named: P.kwargs) -> R:
         if self._stopped:
             raise BrokenExecutor("the process that worked on it was stopped")
         try:
@@ -220,8 +226,8 @@ def _leave_interrupts_to_the_parent() -> None:
 class ThisProcess(Executor):
     """An executor that makes a call at once, in this process."""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        future: Future = Future()
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        future: Future[R] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
         except Exception as error:
