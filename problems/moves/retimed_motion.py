@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
 SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
+JUMPS = (
+    "where no joint has a limit of acceleration or torque speeds jump, and no robot follows the motion: give "
+    "acceleration= or torque="
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,4 +113,5 @@ class RetimedMotion(PathMotion):
         return np.abs(np.diff(self.q(self.times), axis=0) - integral)
 
     def __repr__(self) -> str:
-        return f"RetimedMotion of {self.duration:.6g} s on {len(self.grid) - 1} segments\n{self.certificate}"
+        text = f"RetimedMotion of {self.duration:.6g} s on {len(self.grid) - 1} segments\n{self.certificate}"
+        return f"{text}\n{JUMPS}" if self.limits.lets_speed_jump else text

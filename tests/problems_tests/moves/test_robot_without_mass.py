@@ -45,6 +45,18 @@ def test_points_table_and_view_have_no_torques(retimed, tmp_path):
     assert retimed.view(tmp_path / "view.html").size > 0
 
 
+def test_the_report_says_where_speeds_jump_as_nothing_limits_their_rates():
+    """Of a robot without masses nothing does but the acceleration that is given."""
+    model = dynamics.load_urdf(arm())
+    given = {"bare": None, "some": 5.0, "half": moves.over_segments([5.0, None])}
+    said = {
+        name: "speeds jump, and no robot follows"
+        in str(moves.retime(model, WAYPOINTS, acceleration=each, intervals=10))
+        for name, each in given.items()
+    }
+    assert said == {"bare": True, "some": False, "half": True}
+
+
 def test_torques_are_refused_with_what_to_do(retimed):
     limited = r"a limit of torque needs masses, .*masses=\{'l2'.*limits\(torque=None\)"
     with pytest.raises(dynamics.InertiaError, match=limited):
