@@ -1,7 +1,8 @@
-"""Slopes at zero of functions of one parameter: central differences, and in long tests complex steps.
+"""Slopes at zero of functions of one parameter: central differences, and in thorough tests complex steps.
 
-Differences run the kernels that users run. With complex numbers every kernel is compiled a second time: the
-complex step, which has neither truncation nor cancellation, is left to long tests.
+Differences run the kernels that users run, and must agree to the same number of digits. With complex numbers
+every kernel is compiled a second time, three minutes on a new machine: the complex step, which has neither
+truncation nor cancellation, is left to thorough tests.
 """
 
 from itertools import pairwise
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 STEP = 1e-30  # of complex differentiation
+_STANDS = "the same test with differences, at the same tolerance, stands for it"
 
 
 def extrapolated(function, step=0.04):
@@ -44,12 +46,12 @@ def scaled(value, factor):
     return {key: factor * each for key, each in value.items()} if isinstance(value, dict) else factor * value
 
 
-#: A test with the argument `slope` runs with differences, and with complex steps where long tests run.
+#: A test with the argument `slope` runs with differences, and with complex steps where thorough tests run.
 both_ways = pytest.mark.parametrize(
     "slope",
     [
         pytest.param(extrapolated, id="differences"),
-        pytest.param(complex_step, id="complex step", marks=pytest.mark.long),
+        pytest.param(complex_step, id="complex step", marks=pytest.mark.thorough(_STANDS)),
     ],
 )
 
