@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,11 +31,15 @@ for _name in filter(None, os.environ.get("TRAJOPT_TESTS_WITHOUT", "").split(",")
 
 def pytest_configure(config):
     """Where no bytecode may stand beside sources, it lies in pytest's cache: else each of the many processes
-    that tests start compiles every module anew."""
+    that tests start compiles every module anew. Processes that share the tests share a folder, too."""
     cache = getattr(config, "cache", None)
     if sys.dont_write_bytecode and cache and not hasattr(config, "workerinput"):
         os.environ["PYTHONPYCACHEPREFIX"] = str(cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        shared = tempfile.TemporaryDirectory(prefix="trajopt-tests-")  # for solutions that several files use
+        os.environ["TRAJOPT_TESTS_SHARE"] = shared.name
+        config.add_cleanup(shared.cleanup)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from library_solutions import built_at_defaults, check_script_at_defaults
+from library_solutions import built_at_defaults, check_script_at_defaults, once_in_a_run
 from numpy.testing import assert_allclose
 
 import dynamics
@@ -16,7 +16,11 @@ SIDES = ("left", "right")
 @pytest.fixture(scope="module")
 def lifted():
     """From the first start, a ninth of the time of a solve by default, which test_defaults has."""
-    return trajopt.solve(built_at_defaults("two_arms"), starts=1, progress="silent")
+
+    def solve():
+        return trajopt.solve(built_at_defaults("two_arms"), starts=1, progress="silent")
+
+    return once_in_a_run("two_arms from its first start", solve)
 
 
 def collocation_times(solution):

@@ -1,9 +1,14 @@
-"""Problems of the library solved as they are, each once in a process, and the scripts that draw them."""
+"""Problems of the library solved as they are, each once in a run of tests, and the scripts that draw them."""
 
 import functools
+import os
+import pickle
 import runpy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import cloudpickle
 import pytest
 
 import trajopt
@@ -34,6 +39,24 @@ AT_DEFAULTS = {
 }
 
 
+def once_in_a_run(name: str, make: Callable[[], Any]) -> Any:
+    """`make()`, or the copy of it that another process of the same run of tests has left under this name.
+
+    A process that finds none computes its own without waiting for one that may be at it.
+    """
+    folder = os.environ.get("TRAJOPT_TESTS_SHARE")  # by conftest.py, where tests run in several processes
+    if folder is None:
+        return make()
+    kept = Path(folder) / name
+    if kept.exists():
+        return pickle.loads(kept.read_bytes())
+    made = make()
+    written = kept.with_name(f"{name}.{os.getpid()}")
+    written.write_bytes(cloudpickle.dumps(made))
+    written.replace(kept)
+    return made
+
+
 @functools.cache
 def built_at_defaults(name):
     """A problem of the library; no test changes it."""
@@ -42,14 +65,17 @@ def built_at_defaults(name):
 
 @functools.cache
 def solved_at_defaults(name):
-    solution = trajopt.solve(built_at_defaults(name), progress="silent")
+    def solve():
+        return trajopt.solve(built_at_defaults(name), progress="silent")
+
+    solution = once_in_a_run(f"{name} solved", solve)
     assert solution.converged, solution.status
     return solution
 
 
 @functools.cache
 def verified_at_defaults(name):
-    return solved_at_defaults(name).verify()
+    return once_in_a_run(f"{name} verified", lambda: solved_at_defaults(name).verify())
 
 
 def check_script(name):

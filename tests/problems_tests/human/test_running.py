@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from scipy.integrate import trapezoid
 
 import trajopt
@@ -35,7 +36,7 @@ WEIGHT = 75.0 * 9.81
 @pytest.fixture(scope="module")
 def run():
     """At the defaults, refined as `solve` does."""
-    return trajopt.solve(running.build(), progress="silent")
+    return solved_at_defaults("running")
 
 
 def test_all_arcs_of_a_run_have_as_many_intervals_and_those_of_a_step_by_the_time_that_they_take_at_first():
