@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from tiers import long_first
 
 import trajopt
+from dynamics.kernels.compile import cache_folder
 from problems.cli import result_files
 from problems.cli.command_line import main
 from trajopt.base.files import MANIFEST, manifest, mixture
@@ -130,13 +131,17 @@ def test_the_same_command_gives_the_same_control_points_bit_for_bit(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps neither HOME nor these clocks")
 @pytest.mark.faults
 def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
-    """Neither decides anything: durations come from the monotonic clock."""
+    """Neither decides anything: durations come from the monotonic clock.
+
+    Kernels come from this machine's folder. Those without a home, compiled half a minute long, are the
+    subject of test_folders_that_cannot_be_written_are_replaced_by_a_temporary_one.
+    """
     code = "import sys, time; time.time = lambda: 0.0; time.time_ns = lambda: 0;"
     code += "from problems.cli.command_line import main; main(sys.argv[1:])"
     missing = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "MPLCONFIGDIR"), "/nowhere")
     run = subprocess.run(
         [sys.executable, "-c", code, "solve", "double_integrator", "--out", str(tmp_path), "--plot"],
-        env=environment(**missing),
+        env=environment(NUMBA_CACHE_DIR=str(cache_folder().parent), **missing),
         capture_output=True,
         text=True,
         check=False,
