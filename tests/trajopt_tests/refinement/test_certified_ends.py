@@ -21,7 +21,7 @@ from trajopt.solvers.solver import Run
 @pytest.mark.long
 def test_a_slow_clock_changes_nothing_unless_there_is_a_time_limit(monkeypatch):
     """A machine on which an hour passes between two looks at the clock."""
-    problem, settings = two_link_minimum_time(10), SearchSettings(arc_iterations=1, refinements=1)
+    problem, settings = two_link_minimum_time(6), SearchSettings(arc_iterations=1, refinements=1)
     limited = trajopt.Certified(settings=settings, time_limit=1000.0)
     free = trajopt.Certified(settings=settings)
     quick = trajopt.solve(problem, refine=free)
