@@ -65,7 +65,9 @@ class MultiStart:
     def __str__(self) -> str:
         header = f"{'seed':>5} {'objective':>16} {'duration [s]':>13} {'iter.':>6} {'seconds':>9}  outcome"
         converged = sum(start.converged for start in self.starts)
-        last = f"{converged} of {len(self.starts)} starts converged, to {len(self.optima)} different optima"
+        count = len(self.optima)
+        ends = "one optimum" if count == 1 else f"{count} different optima"
+        last = f"{converged} of {len(self.starts)} starts converged, to {ends}"
         return "\n".join([header, *map(str, self.starts), last])
 
 

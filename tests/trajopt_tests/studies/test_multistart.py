@@ -41,7 +41,7 @@ def test_a_problem_of_the_library_is_built_from_its_recipe():
 
     table = multistart(problems.sliding_mass.build(intervals=6), starts=2, processes=1)
     assert all(start.converged for start in table.starts) and len(table.optima) == 1
-    assert "2 of 2 starts converged, to 1 different optima" in str(table)
+    assert "2 of 2 starts converged, to one optimum" in str(table)
 
 
 def test_failures_stay_in_the_table_with_their_message():
