@@ -6,6 +6,8 @@ them marked as cells, and a header, so both are put in as the page is read.
 
 import re
 
+from docutils import nodes
+
 HEADER = """\
 ---
 file_format: mystnb
@@ -32,6 +34,15 @@ def mark_cells(app, page, source):
         source[0] = HEADER + cells + LINK % page.rpartition("/")[2]
 
 
+def mark_columns(app, doctree, page):
+    """The class `columns` for outputs that are tables: these scroll where sentences are wrapped."""
+    for block in doctree.findall(nodes.literal_block):
+        rows = [line for line in block.astext().splitlines() if re.search(r"\S {2,}\S", line)]
+        if "output" in block["classes"] and len(rows) > 2:
+            block["classes"].append("columns")
+
+
 def setup(app):
     app.connect("source-read", mark_cells)
+    app.connect("doctree-resolved", mark_columns)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
