@@ -6,6 +6,7 @@ The status of an answer is the solver's, or what problem and motion add to it, w
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
-from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.solver import Result, Status
+from trajopt.solvers.kkt import bound_violation, kkt_residuals, largest_violation
+from trajopt.solvers.solver import ROUNDING, Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.link_constraints import held
-from trajopt.transcription.linked_program import LinkedProgram, linked_program
+from trajopt.transcription.linked_program import LinkedProgram, linked_program, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
@@ -33,14 +34,45 @@ DURATION_LOOKED_AT = (
     Status.ITERATION_LIMIT,
     Status.RESTORATION_FAILED,
 )
+LEFT_AT_REST = 1e-7  # of unknowns that count as one: interior points stop at the root of their barrier, 1e-8
 ZERO_COST = 1e-13  # scaled costs below, which were about one at the guess, are zero
 
 
 def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:
     """The answer to a problem, or to phases, at a solver's result."""
+    result = rested(program, result)
     if isinstance(program, LinkedProgram):
         return phases_solution_at(program, result)
     return solution_at(asked, program, result)
+
+
+def rested(program: NLP | LinkedProgram, result: Result) -> Result:
+    """A result whose curves that rest at zero, but for what a solver leaves of them, rest there exactly.
+
+    A limit of zero is compared with the largest value of its term, beside which such a rest is no small
+    violation. The motion that rests violates no more, and costs no more than multipliers times violations of
+    the one found tell.
+    """
+    if result.status is not Status.CONVERGED:
+        return result
+    y = result.y.copy()
+    for nlp, place, _, _ in placed_parts(program):
+        x, free = nlp.unknowns.elimination.expand(y[place]), nlp.unknowns.elimination.free
+        rests = np.zeros(x.size, dtype=bool)
+        for group in nlp.unknowns.layout.groups:
+            largest = np.max([np.abs(arc).max(axis=0) for arc in group.control_points(x)], axis=0)
+            for of_arc in group.control_points(rests):
+                of_arc[:] = largest <= LEFT_AT_REST
+        y[place] = np.where(rests[free], np.clip(0.0, nlp.lower, nlp.upper), y[place])
+    if np.array_equal(y, result.y):
+        return result
+    rows, there = program.rows(result.y), program.rows(y)
+    explained = np.abs(result.row_multipliers) @ np.maximum(
+        bound_violation(rows, program.row_lower, program.row_upper), 0.0
+    )
+    before, after = program.objective(result.y), program.objective(y)
+    keeps = largest_violation(program, y, there) <= largest_violation(program, result.y, rows)
+    return replace(result, y=y) if keeps and after <= before + explained + ROUNDING * abs(before) else result
 
 
 def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
