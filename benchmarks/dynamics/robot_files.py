@@ -171,6 +171,8 @@ def read_mujoco(file: Path) -> Reading | None:
         except dynamics.DynamicsError as error:
             return Reading(file, True, f"refused: {error}")
     named = {name for names in unread_actuators(mj).values() for name in names}
+    if is_named(model, ("asleep",)):
+        mj.opt.enableflags = 0
     unnamed = limit_differences(mj, model, named)
     difference = inverse_dynamics_error(mj, model, fluids=True)
     if difference > AGREES and not is_named(model, OF_FORCES):

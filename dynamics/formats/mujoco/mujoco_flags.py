@@ -1,4 +1,4 @@
-"""Flags of MuJoCo's models that switch parts of the physics off."""
+"""Flags of MuJoCo's models that switch parts of the physics off, or bodies to sleep."""
 
 from __future__ import annotations
 
@@ -28,4 +28,16 @@ def unread_flags(mj: Any) -> list[str]:
         "LIMIT": 'flag limit="disable", ranges of joints' if np.any(mj.jnt_limited) else "",
         "ACTUATION": 'flag actuation="disable"' if mj.nu else "",
     }
-    return [words for part, words in found.items() if words and is_off(mj, part)]
+    lines = [words for part, words in found.items() if words and is_off(mj, part)]
+    return lines + ['flag sleep="enable", bodies that begin asleep'] * begins_asleep(mj)
+
+
+def begins_asleep(mj: Any) -> bool:
+    """True if a body of a model rests, whatever its actuators do, until something wakes it."""
+    from dynamics.formats.mujoco.mujoco_source import mujoco_module
+
+    module = mujoco_module()
+    bit = int(getattr(module.mjtEnableBit, "mjENBL_SLEEP", 0))  # older versions have none
+    return bool(mj.opt.enableflags & bit) and bool(
+        np.any(mj.tree_sleep_policy == int(module.mjtSleepPolicy.mjSLEEP_INIT))
+    )

@@ -122,6 +122,20 @@ def test_other_flags_are_named(option, words):
     assert np.isinf(model.limits.q_upper[0]) == ("limit" in option)
 
 
+@pytest.mark.skipif(not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"), reason="a MuJoCo without sleep")
+@pytest.mark.parametrize("policy", ["init", "allowed"])
+def test_bodies_that_begin_asleep_are_named(policy):
+    """They rest whatever their actuators do, which those that fall asleep later do not."""
+    text = arm(READ[PLAIN], '<flag sleep="enable"/>').replace("<body", f'<body sleep="{policy}"', 1)
+    mj = mujoco.MjModel.from_xml_string(text)
+    model = silently(text) if policy == "allowed" else None
+    if model is None:
+        with pytest.warns(MujocoWarning, match='flag sleep="enable", bodies that begin asleep'):
+            model = dynamics.from_mujoco(text)
+    assert model.limits.torque_upper[0] == silently(arm(READ[PLAIN])).limits.torque_upper[0]
+    assert bool(limit_differences(mj, model)) == (policy == "init")
+
+
 def test_equalities_that_a_flag_switches_off_couple_nothing():
     text = arm(option='<flag equality="disable"/>').replace(
         "</worldbody>",
