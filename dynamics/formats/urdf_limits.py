@@ -20,7 +20,8 @@ def without_zeros(
     """
     moving = [joint for joint in joints.values() if joint.kind not in ("fixed", "floating")]
     stated = [joint.limits for joint in moving if joint.limits != JointLimits()]
-    is_bare = bool(stated) and all(own == JointLimits(0.0, 0.0, 0.0, 0.0, 0.0) for own in stated)
+    bare = JointLimits(0.0, 0.0, 0.0, 0.0, 0.0), JointLimits(velocity=0.0, torque_lower=0.0, torque_upper=0.0)
+    is_bare = all(own in bare for own in stated)
     efforts = [own.torque_upper for own in stated if own.torque_upper < math.inf]
     has_motor = has_mass and any(efforts)
     found: dict[str, list[str]] = {"velocity": [], "effort": [], "range": []}
@@ -33,7 +34,7 @@ def without_zeros(
         if limits.velocity == 0.0:
             limits = replace(limits, velocity=math.inf)
             found["velocity"].append(joint.name)
-        if is_bare and joint.limits in stated:
+        if is_bare and joint.limits == bare[0]:
             limits = replace(limits, q_lower=-math.inf, q_upper=math.inf)
             found["range"].append(joint.name)
         changed[joint.name] = replace(joint, limits=limits)

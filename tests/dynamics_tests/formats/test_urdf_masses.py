@@ -56,6 +56,7 @@ def with_limits(*limits, mass=INERTIAL):
 STATED = '<limit lower="-1" upper="1" velocity="3" effort="5"/>'
 NO_EFFORT = STATED.replace('"5"', '"0"')
 NO_SPEED = STATED.replace('"3"', '"0"')
+NO_RANGE = '<limit velocity="0" effort="0"/>'
 ZEROS = '<limit lower="0" upper="0" velocity="0" effort="0"/>'
 
 
@@ -72,6 +73,10 @@ ZEROS = '<limit lower="0" upper="0" velocity="0" effort="0"/>'
         (
             [ZEROS, ZEROS, ""], [np.inf] * 3, [np.inf] * 3, [np.inf] * 3,
             ("velocity of 0.*: j1, j2", "effort of 0.*: j1, j2", "range of 0.*: j1, j2"),
+        ),
+        (
+            [ZEROS, NO_RANGE], [np.inf] * 2, [np.inf] * 2, [np.inf] * 2,
+            ("velocity of 0.*: j1, j2", "effort of 0.*: j1, j2", "range of 0.*: j1"),
         ),
         ([ZEROS, STATED], [np.inf, 3], [np.inf, 5], [0, 1], ("velocity of 0.*: j1", "effort of 0.*: j1")),
     ],
