@@ -18,7 +18,7 @@ from trajopt.base.arguments import check_positive
 from trajopt.solvers.interior.line_search import BarrierRule, LineSearch, centred, filter_entry, takes
 from trajopt.solvers.interior.newton_step import CondensedSystem, Direction, NewtonStep, Residuals, Shifts
 from trajopt.solvers.interior.restoration import Restoration
-from trajopt.solvers.interior.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
+from trajopt.solvers.interior.slack_program import PUSH, Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.ipopt import WRONG, Ipopt
 from trajopt.solvers.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.monitor import Monitor, Refusal
@@ -129,7 +129,6 @@ def _is_made_for(nlp: Program) -> bool:
 
 
 FARTHEST = 1e10  # kappa_Sigma: between z t / mu and its inverse
-PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 
 
 class InteriorPointRun:
@@ -207,7 +206,7 @@ class InteriorPointRun:
         x, count = start.y[program.free], program.rows.size
         s = program.inside(np.concatenate([np.zeros(count), x[program.bounded]]), push)
         x[program.bounded] = s[count:]
-        s[:count] = self.monitor.rows(program.whole(x))[program.rows]
+        s[:count] = program.factors * self.monitor.rows(program.whole(x))[program.rows]
         point = program.point(x, program.inside(s, push))
         slopes = program.slopes(x)
         if start.has_multipliers:
@@ -223,7 +222,7 @@ class InteriorPointRun:
         program = self.program
         rows, low, high = multipliers_of(program.nlp, start)
         own = program.free[program.bounded]
-        y = np.concatenate([rows[program.rows], (high - low)[own], rows[program.equations]])
+        y = np.concatenate([rows[program.rows] / program.factors, (high - low)[own], rows[program.equations]])
         return Multipliers(y, np.maximum(-program.sign * y[program.side], least))
 
     def _estimate(self, slopes: Slopes, z: np.ndarray) -> Multipliers:

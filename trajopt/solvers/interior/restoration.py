@@ -98,10 +98,11 @@ class Restoration:
 
     def _named_conflict(self, at: Iterate) -> str:
         """Constraints, rows or unknowns whose limits hold each other off: those with large multipliers."""
-        program, y = self.program, np.abs(at.multipliers.y)
+        program, y, count = self.program, np.abs(at.multipliers.y), self.program.rows.size
         labels = getattr(program.nlp, "row_labels", None)
+        y[:count] *= program.factors
         # Rows are named whose multipliers exceed a thousandth of the largest
-        count, strong = program.rows.size, y > 1e-3 * y.max()
+        strong = y > 1e-3 * y.max()
         rows = [*program.rows[strong[:count]], *program.equations[strong[program.slack_count :]]]
         unknowns = program.free[program.bounded[strong[count : program.slack_count]]]
         names = [f"row {row}" if labels is None else labels[row].constraint for row in sorted(rows)]

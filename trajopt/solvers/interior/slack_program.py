@@ -4,7 +4,8 @@
 
 x are the unknowns that are not fixed, n of them, in the order of `Bands`. G are the rows with limits, the
 unknowns with limits, and the equations; s are slacks of the first two, of which one with two limits has two
-gaps t, and the right-hand sides of the equations.
+gaps t, and the right-hand sides of the equations. Small rows with no limit but zero are divided by their size
+at the start: their unit is that of the unknowns, of which a fine mesh leaves the step from one to the next.
 
 The places of a program's derivatives in the Newton matrix of the steps are found once.
 
@@ -23,7 +24,7 @@ from trajopt.solvers.interior.band_kernels import add_transposed
 from trajopt.solvers.interior.bands import Bands, bands_of
 from trajopt.solvers.kkt import lagrangian_gradient
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.solver import BOUND_RELAXATION, Program, WarmStart
+from trajopt.solvers.solver import BOUND_RELAXATION, FEASIBILITY, Program, WarmStart
 
 
 class Point(NamedTuple):
@@ -71,10 +72,30 @@ def finite_limits(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.
     return np.concatenate([at_low, at_high]), sign, np.concatenate([lower[at_low], upper[at_high]])
 
 
+PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
+
+
+def zero_limit_factors(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Factors, powers of two from 1 to 1 / `FEASIBILITY`, of rows with these values at the start, (rows,).
+
+    The size of a row whose finite limits are all zero, such as the step between two control points less that
+    of the largest speed, is its value there, or the median of such rows that do not start on zero, whichever
+    is larger. A row is divided by it where it is below `PUSH`, so that slacks would begin far outside.
+    """
+    factors = np.ones(values.size)
+    unsized = np.flatnonzero((~np.isfinite(lower) | (lower == 0.0)) & (~np.isfinite(upper) | (upper == 0.0)))
+    size = np.abs(values[unsized])
+    if (size > FEASIBILITY).any():
+        size = np.maximum(size, np.median(size[size > FEASIBILITY]))
+        factors[unsized] = np.where(size < PUSH, np.exp2(-np.ceil(np.log2(size))), 1.0)
+    return factors
+
+
 class SlackProgram:
     """The functions above of the program that a monitor evaluates.
 
     side : which slack every gap belongs to;  sign : 1 at a lower limit, -1 at an upper one
+    factors : of the rows with limits, 1 but of those with limits of zero
     """
 
     def __init__(self, monitor: Monitor) -> None:
@@ -93,6 +114,11 @@ class SlackProgram:
         self.bounded = place[own]
         low = np.concatenate([row_lower[self.rows], lower[own]])
         high = np.concatenate([row_upper[self.rows], upper[own]])
+        # Limits of rows with factors are zero: these need none
+        at_start = np.asarray(nlp.rows(monitor.start.y))[self.rows]
+        self.factors = zero_limit_factors(at_start, low[: at_start.size], high[: at_start.size])
+        others = np.ones(self.layout.row_count - at_start.size)
+        self._by_entry = np.repeat(np.concatenate([self.factors, others]), np.diff(self.layout.starts))
         self.side, self.sign, limit = finite_limits(low, high)
         self.limit = limit - self.sign * BOUND_RELAXATION * np.maximum(1.0, np.abs(limit))
         self.right_sides = row_lower[self.equations]
@@ -136,7 +162,11 @@ class SlackProgram:
         f = float(self.monitor.objective(y))
         s = np.concatenate([s[:count], own])
         apart = np.concatenate(
-            [rows[self.rows] - s[:count], np.zeros(own.size), rows[self.equations] - self.right_sides]
+            [
+                self.factors * rows[self.rows] - s[:count],
+                np.zeros(own.size),
+                rows[self.equations] - self.right_sides,
+            ]
         )
         return Point(x, s, rows, f, self.gaps(s), apart, float(np.abs(apart).sum()))
 
@@ -153,7 +183,7 @@ class SlackProgram:
     def slopes(self, x: np.ndarray) -> Slopes:
         """First derivatives at x."""
         y = self.whole(x)
-        values = np.append(self.monitor.jacobian(y), 1.0)[self.layout.entries]
+        values = self._by_entry * np.append(self.monitor.jacobian(y), 1.0)[self.layout.entries]
         return Slopes(np.asarray(self.monitor.gradient(y), dtype=float)[self.free], values)
 
     def hessian(self, x: np.ndarray, multipliers: Multipliers, objective: float = 1.0) -> np.ndarray:
@@ -164,7 +194,7 @@ class SlackProgram:
     def row_multipliers(self, multipliers: Multipliers) -> np.ndarray:
         """Multipliers of all rows of the program."""
         found = np.zeros(self.nlp.row_count)
-        found[self.rows] = multipliers.y[: self.rows.size]
+        found[self.rows] = self.factors * multipliers.y[: self.rows.size]
         found[self.equations] = multipliers.y[self.slack_count :]
         return found
 

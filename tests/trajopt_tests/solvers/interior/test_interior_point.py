@@ -23,6 +23,7 @@ import trajopt
 from problems import catalogue, sliding_mass
 from trajopt import InteriorPoint, Ipopt
 from trajopt.base.errors import OptionError
+from trajopt.solvers.interior.slack_program import zero_limit_factors
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, Status
 from trajopt.transcription.transcribe import transcribe
@@ -127,6 +128,34 @@ def test_rows_that_rounding_keeps_from_their_tolerance_are_met_in_a_few_steps(se
     assert result.converged and "IPOPT" not in result.detail
     assert result.iterations < 15
     np.testing.assert_allclose(result.y, np.polyval(np.polyfit(s, given, 2), s), atol=1e-3)
+
+
+def test_rows_whose_limits_are_zero_have_no_unit():
+    """A row times 2^-10 and its limit of zero are the same row: all steps are, to the last bit.
+
+    minimize |y - (2, 1)|^2 / 2 with (y0 - y1) / 128 <= 0: y0 = y1 = 3/2, and the multiplier is 64.
+    """
+    results = []
+    for unit in (1.0, 2.0**-10):
+        rows, start = [[unit / 128.0, -unit / 128.0]], np.array([1.0, 2.0])
+        nlp = quadratic_with_rows(np.eye(2), [-2.0, -1.0], rows, [-INF], [0.0], start=start)
+        results.append(InteriorPoint().solve(nlp))
+    one, other = results
+    assert one.converged and "IPOPT" not in one.detail and one.iterations == other.iterations
+    np.testing.assert_array_equal(one.y, other.y)
+    np.testing.assert_allclose(one.y, [1.5, 1.5], atol=1e-8)
+    assert one.row_multipliers[0] == pytest.approx(64.0, abs=1e-5)
+    assert other.row_multipliers[0] == 2.0**10 * one.row_multipliers[0]
+
+
+def test_rows_on_zero_at_the_start_are_divided_by_the_median_of_the_others():
+    """Other rows, with limits of their own or large values, keep their unit, as do all that start on zero."""
+    values = np.array([0.0, 0.001, -0.002, 0.003, 7.0, 1e-3])
+    lower, upper = np.array([0.0, 0.0, -INF, 0.0, 0.0, -1.0]), np.array([INF, INF, 0.0, INF, INF, INF])
+    factors = zero_limit_factors(values, lower, upper)
+    np.testing.assert_array_equal(factors, [256.0, 256.0, 256.0, 256.0, 1.0, 1.0])
+    none = zero_limit_factors(np.array([0.0, 1e-17]), lower[:2], upper[:2])
+    np.testing.assert_array_equal(none, [1.0, 1.0])
 
 
 def jerk_limited_mass(intervals):
