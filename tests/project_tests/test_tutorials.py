@@ -18,8 +18,9 @@ inverse kinematics, parameter estimation, friction, energy, lagrange multiplier,
 csv excel, video gif, ros urscript, resume, bibtex, license, bug, double integrator, \
 time-varying limit, gait, muscle, simulate forward, bang-bang, inverse optimal control, terminal cost, \
 mayer, tool speed, self-collision, acceleration limit, rate of torques, underactuated, passive joint, \
-damper, quadruped, humanoid, accuracy mesh, verbose, tolerance, jupyter colab, backpack, limp, running, \
-standing up, jump, markers motion capture, ground reaction forces, metabolic cost, path of the hand"""
+damper, quadruped, humanoid, accuracy mesh, verbose, tolerance, jupyter google colab, \
+straight line cartesian, gripper level, orbit transfer, backpack, limp, running, standing up, jump, \
+markers motion capture, ground reaction forces, metabolic cost, path of the hand"""
 
 
 def run(page):
