@@ -39,12 +39,12 @@ share a slack: it is then the smallest change of a whole limit, the same at all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.base.arguments import LISTED, short_repr
+from trajopt.base.arguments import LISTED, list_names, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.base.tolerances import NOT_ZERO
@@ -283,6 +283,7 @@ class Diagnosis:
     conflicts : the limits with slack in the elastic relaxation; empty for a feasible problem
     changes : each restores feasibility alone, the smallest relative one first; empty where none does
     warnings : dependent equations and bad scaling
+    unbounded : controls without any bound, of a feasible problem whose solve did not converge
     """
 
     name: str
@@ -292,12 +293,19 @@ class Diagnosis:
     conflicts: tuple[Conflict, ...]
     changes: tuple[Change, ...]
     warnings: tuple[str, ...]
+    unbounded: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"diagnosis of {self.name}: {self.status}"]
         lines += self._table("violated most at the last point", self.worst)
         if self.feasible:
             lines.append("the limits can be met together: elastic relaxation needed no slack")
+            if self.unbounded:
+                lines.append(
+                    f"without bounds: {list_names(self.unbounded)}; a solve may run away with such controls "
+                    f"between its nodes: problem.control('{self.unbounded[0]}', lower, upper), bounds well "
+                    "beyond what you expect"
+                )
         else:
             lines += self._table("limits in conflict (elastic relaxation)", self.conflicts)
             lines += self._changes()
@@ -365,7 +373,18 @@ def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | No
         if feasible
         else changes(nlp, labels, (*conflicts, *worst), solver, y_relaxed[: nlp.variable_count]),
         warnings=tuple(warnings_of(nlp, y, labels)),
+        unbounded=tuple(_without_bounds(problem)) if feasible and not status.converged else (),
     )
+
+
+def _without_bounds(asked: Asked) -> Iterator[str]:
+    """The controls of a problem, or of phases, that have no bound at all, each name once."""
+    problems = asked.problems if isinstance(asked, Phases) else (asked,)
+    curves = {name: curve for each in problems for name, curve in each.extras.items() if not curve.is_state}
+    slacks = {name for each in problems for name in each.slacks}
+    for name, curve in curves.items():
+        if name not in slacks and not np.isfinite([curve.lower, curve.upper]).any():
+            yield name
 
 
 def repeated_equations(answer: Answer) -> list[str]:

@@ -239,3 +239,31 @@ def test_derivatives_of_the_elastic_problem_are_those_of_its_functions():
     np.add.at(hessian, (elastic.hessian_rows, elastic.hessian_columns), elastic.hessian(y, weights, 1.0))
     hessian = hessian + np.tril(hessian, -1).T
     assert np.allclose(hessian @ direction, slope(lagrangian_gradient), rtol=1e-4, atol=1e-5)
+
+
+def greatest_area(limit=None):
+    """The largest area under a curve of length pi / 3 between 0 and 1: an arc of a circle of radius 1."""
+    system = trajopt.system(["x"], ["u"], lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(12, 3, duration=1.0))
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[0.0])
+    length = trajopt.term(lambda node: (1.0 + node.u**2) ** 0.5, name="length")
+    problem.subject_to(trajopt.integral(length), upper=np.pi / 3.0)
+    problem.minimize(-1 * trajopt.state("x"))
+    if limit is not None:
+        problem.control("u", -limit, limit)
+    return problem
+
+
+@pytest.mark.long
+def test_controls_without_bounds_are_named_where_a_feasible_solve_ends_without_an_optimum():
+    stopped = trajopt.solve(greatest_area(), trajopt.Ipopt(max_iterations=100), starts=1)
+    told = str(stopped.diagnose())
+
+    assert not stopped.converged
+    assert "can be met together" in told and "problem.control('u', lower, upper)" in told
+
+    solution = trajopt.solve(greatest_area(limit=10.0), starts=1)
+    assert solution.objective == pytest.approx(-(np.pi / 6.0 - np.sqrt(3.0) / 4.0), rel=1e-6)
+    assert solution.verify().holds
+    assert "without bounds" not in str(solution.diagnose())
