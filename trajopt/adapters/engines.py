@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from threading import local
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,7 +74,7 @@ class _EngineFunction:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_of_thread", local())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.model,)
 
 

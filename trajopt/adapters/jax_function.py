@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
-from trajopt.adapters.stacked_function import Foreign, MappedFunction, library_of
+from trajopt.adapters.stacked_function import Foreign, MappedFunction, NodeFunction, library_of
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 
@@ -31,7 +30,7 @@ class JaxFunction(MappedFunction):
     remedy = "make its constants of NumPy arrays in float64, and convert nothing to float32"
 
     @cached_property
-    def _compiled(self) -> tuple[Callable[..., Any], ...]:
+    def _compiled(self) -> tuple[NodeFunction, ...]:
         """Values, Jacobians and Hessians at all nodes."""
         jax, jnp = self._jax, self._jax.numpy
 

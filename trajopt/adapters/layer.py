@@ -102,7 +102,7 @@ class Layer:
             }
         return Optimum(solution, values, jacobians)
 
-    def torch(self, **inputs: Foreign) -> dict[str, Any]:
+    def torch(self, **inputs: Foreign) -> dict[str, Foreign]:
         """Outputs as tensors in float64, through which `backward` reaches inputs that require it."""
         torch, names = library_of("torch", "torch", "a layer of PyTorch"), tuple(inputs)
 
@@ -132,7 +132,7 @@ class Layer:
         tensors = [torch.as_tensor(each) for each in inputs.values()]
         return dict(zip(self.outputs, Solve.apply(*tensors), strict=True))
 
-    def jax(self, **inputs: Foreign) -> dict[str, Any]:
+    def jax(self, **inputs: Foreign) -> dict[str, Foreign]:
         """Outputs as arrays of JAX, for `jax.grad` and `jax.jit`, in its default precision."""
         jax = library_of("jax", "jax", "a layer of JAX")
         kind = jax.numpy.zeros(()).dtype

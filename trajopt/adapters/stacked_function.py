@@ -97,7 +97,7 @@ class StackedFunction:
     widths: tuple[int, ...]
     label: str
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # What a library has compiled stays in its process.
         return type(self), tuple(getattr(self, part.name) for part in fields(self))
 

@@ -21,13 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arrays import Array, finite_size
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.checks.violations import limit_ranges
+from trajopt.graph.protocols import Term
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Problem
@@ -292,7 +294,7 @@ def _carried(arcs: Problem, structure: Structure, number: int, index: int, compo
     )
 
 
-def _equal(problem: Problem, term: Any, values: dict[int, float], over: ArcNodes, name: str) -> None:
+def _equal(problem: Problem, term: Term, values: dict[int, float], over: ArcNodes, name: str) -> None:
     """Impose term = value for some components and nothing for the others."""
     if not values:
         return
@@ -307,7 +309,7 @@ def _along(motion: Solution, structure: Structure):
     """q of a motion as a function of progress in [0, 1], each arc of the structure taking an equal part."""
     times = np.array(structure.times) * (motion.duration / structure.times[-1])
 
-    def curve(progress: Any) -> Array:
+    def curve(progress: ArrayLike) -> Array:
         along = np.asarray(progress, dtype=float) * structure.arc_count
         return motion.q(np.interp(along, np.arange(structure.arc_count + 1), times))
 

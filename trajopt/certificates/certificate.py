@@ -373,7 +373,7 @@ class Certificate(CertificateRecord):
             return ""
         return "solve on more intervals, or allow more: a larger tol, more rounds"
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The numbers that `summary.json` holds."""
         return {
             "holds": self.holds,
@@ -497,7 +497,7 @@ def row(line: Line) -> str:
 NAMES = {key: name for name, key in KEYS.items()}
 
 
-def restored(file: ArrayFile, saved: Mapping[str, Any], motion: Solution) -> Solution:
+def restored(file: ArrayFile, saved: Mapping[str, object], motion: Solution) -> Solution:
     """The motion with the certificate that its file holds; SolutionFileError for one that is none."""
     named = {NAMES.get(key, key): value for key, value in saved.items()}
     if isinstance(settings := named.get("settings"), Mapping):

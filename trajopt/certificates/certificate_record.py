@@ -118,7 +118,7 @@ class CertificateRecord:
     gain: FirstOrderGain | None = None
     bracket: ObjectiveBracket | None = None
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Numbers, texts and lists of them for a file, under its keys."""
         kept: dict[str, Any] = asdict(
             CertificateRecord(**{key.name: getattr(self, key.name) for key in fields(CertificateRecord)})

@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +158,7 @@ class Structure:
                 times.append(self.times[index + 1])
         return Structure(tuple(times), tuple(saturated))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Times and saturations as lists, for a file."""
         return {
             "times": list(self.times),

@@ -156,7 +156,7 @@ class NodeRefinement:
             return replace(best, certification=Certification(self.tol, self.equation_tol, **noted))
         return self._scaled(best, least.noting(**noted))
 
-    def _ready(self, answer: Any, tried: Sequence[Any], slack: float) -> bool:
+    def _ready(self, answer: Any, tried: Sequence[Certificate], slack: float) -> bool:
         """True if no further nodes are wanted: time is scaled by so little, or nodes hardly help."""
         if not answer.converged or slack == 0.0 or not may_be_scaled(answer, slack):
             return not answer.converged

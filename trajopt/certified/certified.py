@@ -99,7 +99,7 @@ class Certified:
         journal.checked.append(time.perf_counter() - began - (journal.seconds - solved))
         return replace(first, answer=found)
 
-    def _failed(self, answer: Any, failed: str) -> Any:
+    def _failed(self, answer: Any, failed: str) -> Solution | PhasesSolution:
         """The answer with a certificate that does not hold, and its reason."""
         if isinstance(answer, PhasesSolution):
             certification = Certification(self.tol, self.equation_tol, 0, failed=failed)

@@ -267,7 +267,7 @@ class SearchSettings(Thresholds):
             _check(field.name, str(field.type), getattr(self, field.name), field.default)
 
 
-def _check(name: str, kind: str, value: Any, default: Any) -> None:
+def _check(name: str, kind: str, value: float, default: object) -> None:
     """Raise OptionError for a value that its kind, an alias of this file, does not allow."""
     if kind == "Degree":
         check_count(name, value, LOWEST_DEGREE, HIGHEST_DEGREE)
@@ -283,7 +283,7 @@ def _taking_thresholds(init: Callable[..., None]) -> Callable[..., None]:
     """The constructor, which takes thresholds, too, as before they were fixed."""
 
     @wraps(init)
-    def taking(self: SearchSettings, *args: Any, **given: Any) -> None:
+    def taking(self: SearchSettings, *args: object, **given: Any) -> None:
         former = {name: given.pop(name) for name in Thresholds.__annotations__ if name in given}
         init(self, *args, **given)
         for name, value in former.items():

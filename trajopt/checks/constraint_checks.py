@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ from trajopt.checks.residual_forces import equation_scales, periodicity_scales
 from trajopt.graph.data import DataBlock
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols import AnyArithmeticBlock, Values
+from trajopt.graph.protocols import AnyArithmeticBlock, Term, Values
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
@@ -271,7 +270,7 @@ class ConstraintChecks:
         if quantity in self.leaves:
             one = np.eye(constraint.lower.size, n, dtype=bool)
             return (one if quantity == "jerk" else none), (one if quantity == "a" else none)
-        pattern: Any = self._graph.leaf_pattern(quantity)
+        pattern = self._graph.leaf_pattern(quantity)
         return np.asarray(pattern.get("jerk", none)), np.asarray(pattern.get("a", none))
 
 
@@ -363,7 +362,7 @@ OF_MARGIN = 1e-3  # the same, of the margin with which a limit holds; of the tol
 
 
 def term_models(
-    solution: Solution, terms: list[Any], interval: Interval
+    solution: Solution, terms: Sequence[Term], interval: Interval
 ) -> tuple[LeafPieces, Evaluation] | None:
     """The pieces of the motion, and what evaluates terms on pieces; None where they have no models.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -309,7 +309,7 @@ class Line(OfComponent):
 
     # -- words ----------------------------------------------------------------------------------------------
 
-    def statement(self) -> dict[str, Any]:
+    def statement(self) -> dict[str, object]:
         """The line of a report as plain values, for files."""
         return {name: getattr(self, name) for name in STATED}
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def inputs_of(problem: Problem, term: Term) -> list[str]:
     return sorted({name for block in blocks for name in block.inputs} - made)
 
 
-def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[str, Array]:
+def part_sums(solution: Solution, several: Sequence[Term], times: Array) -> dict[str, Array]:
     """sum_j |dy/dz_j| |z_j| of every term y at times (K,), (K, width); z are all leaves but t.
 
     Zero where it is not finite. A position counts by no more than its range over the times, so that a joint

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -103,6 +103,9 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
     return Simulation(gap, integration.end_to_end(steps, rough or steps, most))
 
 
+Spans: TypeAlias = slice | Array  # which are integrated
+
+
 class _Integration(ABC):
     """Integration of one solution, span by span or all spans at once; states are (m, spans, n)."""
 
@@ -149,7 +152,7 @@ class _Integration(ABC):
         """States at the end of spans that each start from the spline's own state, (m, spans, n)."""
         return self._through(self.first, self._inputs(self._stage_times(steps)), steps)
 
-    def _through(self, state: Array, inputs: Values, steps: int, spans: Any = slice(None)) -> Array:
+    def _through(self, state: Array, inputs: Values, steps: int, spans: Spans = slice(None)) -> Array:
         """States at the end of spans from those at their start, (m, spans, n)."""
         lengths = (self.lengths[spans] / steps)[:, None]
         for step in range(steps):
@@ -235,7 +238,7 @@ class _Integration(ABC):
             self.starts + self.lengths - side,
         )
 
-    def _stepped(self, state: Array, inputs: Values, step: int, spans: Any, length: Any) -> Array:
+    def _stepped(self, state: Array, inputs: Values, step: int, spans: Spans, length: Array | float) -> Array:
         """The state after one step of a length, with the inputs of a step on some spans."""
         from scipy.integrate import DOP853
 

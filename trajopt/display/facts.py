@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from trajopt.base.svg_chart import PALETTE, WIDTH, line_chart, typeset
 from trajopt.display.curves import curves_of, kinds_of, problem_of, unknown_curves
 from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.constraints.coordinate_bounds import MAY_JUMP
-from trajopt.problem.costs_and_constraints import Constraint, Periodicity
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Parameter, Periodicity
 from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import Solution
@@ -71,14 +71,17 @@ def costs(problem: Problem) -> list[str]:
     return [cost.name if cost.weight == 1.0 else f"{cost.weight:g} {cost.name}" for cost in problem.costs]
 
 
-def own_parameters(problem: Problem) -> dict[str, Any]:
+U = TypeVar("U", Parameter, AdditionalCurve)
+
+
+def own_parameters(problem: Problem) -> dict[str, Parameter]:
     """The parameters that the user added, by their names with their widths."""
     return _with_widths(
         {name: parameter for name, parameter in problem.parameters.items() if not parameter.is_slack}
     )
 
 
-def _with_widths(unknowns: Mapping[str, Any]) -> dict[str, Any]:
+def _with_widths(unknowns: Mapping[str, U]) -> dict[str, U]:
     """Unknowns by their names, of several components with their number: "force (3)"."""
     widths = {name: unknown.lower.size for name, unknown in unknowns.items()}
     return {f"{n} ({widths[n]})" if widths[n] > 1 else n: unknown for n, unknown in unknowns.items()}
@@ -358,7 +361,7 @@ def _plot(t: Array, curves: Mapping[str, Array], label: str, unit: str) -> str:
     return line_chart(t, chosen, "t [s]", f"{label} [{typeset(unit)}]{some}" if unit else f"{label}{some}")
 
 
-def _named(values: Mapping[str, Any]) -> str:
+def _named(values: Mapping[str, ArrayLike]) -> str:
     """ "duration 0.39, effort 0.1": names with numbers, of arrays their entries."""
     return list_names(f"{name} {numbers_text(value)}" for name, value in values.items())
 

@@ -104,7 +104,8 @@ def limit_torque_rate(problem: Any, rate: Quantity | float) -> None:
             return node.tau + sign * slope(node) * node.t
 
         term = ExpressionTerm(against, f"torque rate, {bound}")
-        problem.subject_to(term, **{bound: 0.0}, over=Neighbours(), name=f"torque rate {change}")
+        lower, upper = (0.0, None) if bound == "lower" else (None, 0.0)
+        problem.subject_to(term, lower, upper, over=Neighbours(), name=f"torque rate {change}")
 
 
 def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] = ()) -> None:

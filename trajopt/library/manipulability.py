@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,13 +33,16 @@ def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) ->
     return block_term(Manipulability(velocity, dynamics.n, rows), name=f"manipulability of {frame}")
 
 
+Velocity: TypeAlias = Any  # the block of a frame's velocity, of first or of second order
+
+
 class Manipulability:
     """w at K nodes from the velocity of a frame: its slope by v is J, its mixed second derivative dJ/dq.
 
     `curvature` is None where dJ/dq does not follow from J alone.
     """
 
-    def __init__(self, velocity: Any, n: int, rows: slice) -> None:
+    def __init__(self, velocity: Velocity, n: int, rows: slice) -> None:
         self._velocity, self._rows, self._follows = velocity, rows, slopes_follow(velocity, n)
         if not self._follows:
             self.curvature = None  # type: ignore[assignment]
@@ -72,13 +75,13 @@ class Manipulability:
         return {("q", "q"): adjoints["manipulability"][:, :, None] * size * bend}
 
 
-def jacobian(velocity: Any, q: Array) -> Array:
+def jacobian(velocity: Velocity, q: Array) -> Array:
     """(K, 6, n), [angular; linear] of the frame."""
     (name,) = velocity.outputs
     return velocity.partials({"q": q, "v": np.zeros_like(q)})[name, "v"]
 
 
-def mixed_derivative(velocity: Any, q: Array) -> Array:
+def mixed_derivative(velocity: Velocity, q: Array) -> Array:
     """dJ/dq (K, 6, n, n) as the mixed second derivatives of the velocity, row by row."""
     (name,) = velocity.outputs
     found = []
@@ -115,7 +118,7 @@ def slopes(J: Array) -> tuple[Array, Array]:
     return np.concatenate([da, dp], axis=1), np.concatenate([twice_a * later[:, :, None], twice_p], axis=1)
 
 
-def slopes_follow(velocity: Any, n: int) -> bool:
+def slopes_follow(velocity: Velocity, n: int) -> bool:
     """True if `slopes` agrees with the dynamics: not where a coordinate moves several joints."""
     if not isinstance(velocity, SecondOrderBlock):
         return False

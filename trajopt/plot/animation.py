@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
@@ -18,7 +17,7 @@ from trajopt.base.arguments import check_choice, check_count, check_positive
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import PALETTE
-from trajopt.plot.canvas import check_solution, settings
+from trajopt.plot.canvas import AnyAxes, Style, check_solution, settings
 from trajopt.plot.snapshots import (
     SPACE,
     VIEWS,
@@ -107,11 +106,11 @@ def write_scene(
     """A film of a scene in a plane or in space."""
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-    style: dict[str, Any] = {"colors": [PALETTE[0]], "linewidths": 3.0, "capstyle": "round", "zorder": 4}
+    style: Style = {"colors": [PALETTE[0]], "linewidths": 3.0, "capstyle": "round", "zorder": 4}
     with settings():
         figure, axis = stage(scene, plane, scene.around)
         if plane == SPACE:
-            links: Any = axis.add_collection3d(Line3DCollection(np.zeros((1, 2, 3)), **style))
+            links: LineCollection = axis.add_collection3d(Line3DCollection(np.zeros((1, 2, 3)), **style))
         else:
             links = axis.add_collection(LineCollection([], **style), autolim=False)
 
@@ -123,7 +122,7 @@ def write_scene(
 
 def write_pictures(
     figure: Figure,
-    axis: Any,
+    axis: AnyAxes,
     times: Array,
     path: str | os.PathLike[str],
     writer: AbstractMovieWriter,
@@ -142,10 +141,10 @@ def write_pictures(
     write_film(figure, path, writer, dpi, (partial(drawn, picture) for picture in pictures))
 
 
-def stage(scene: Scene, plane: Plane, around: Sequence[Around]) -> tuple[Figure, Any]:
+def stage(scene: Scene, plane: Plane, around: Sequence[Around]) -> tuple[Figure, AnyAxes]:
     """A figure with all that stands still, and its axis, in which the whole scene has its place."""
     figure = Figure(figsize=scene.size(plane), layout="constrained")
-    axis: Any = figure.add_subplot(projection="3d" if plane == SPACE else None)
+    axis: AnyAxes = figure.add_subplot(projection="3d" if plane == SPACE else None)
     draw_surroundings(axis, replace(scene, around=around), plane)
     if plane == SPACE:
         axis.computed_zorder = False  # else surfaces of obstacles hide links in front of them

@@ -41,9 +41,11 @@ NOISE = HALF_OF_DIGITS  # of the largest value of a figure, or of its unit: less
 SMALL_FONT = "small"  # of all but titles and labels
 LIMIT_COLOUR = "#555555"
 #: Lines that are no curves: limits, borders, switches. What moves and its names are drawn over them.
-MARK: dict[str, Any] = {"color": LIMIT_COLOUR, "linewidth": 0.7, "zorder": 1}
+Style: TypeAlias = dict[str, Any]  # arguments of matplotlib
+AnyAxes: TypeAlias = Any  # `Axes`, or those of three dimensions, whose methods take one more coordinate
+MARK: Style = {"color": LIMIT_COLOUR, "linewidth": 0.7, "zorder": 1}
 HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that may lie over curves
-NOTE: dict[str, Any] = {"color": LIMIT_COLOUR, "fontsize": SMALL_FONT, "path_effects": HALO}
+NOTE: Style = {"color": LIMIT_COLOUR, "fontsize": SMALL_FONT, "path_effects": HALO}
 
 _SETTINGS: dict[Any, Any] = {
     "font.size": 9.0,
@@ -77,7 +79,7 @@ def as_text(name: str) -> str:
     return printable_name(name).replace("$", r"\$")
 
 
-def line_of(index: int) -> dict[str, Any]:
+def line_of(index: int) -> Style:
     """Colour and line style of the curve number `index`."""
     return {"color": PALETTE[index % len(PALETTE)], "linestyle": LINE_STYLES[index % len(LINE_STYLES)]}
 
@@ -85,7 +87,7 @@ def line_of(index: int) -> dict[str, Any]:
 def mark_failures(axis: Axes, places: Sequence[float], label: str) -> None:
     """Crosses along the bottom at what has no value."""
     if places:
-        bottom: dict[str, Any] = {"transform": axis.get_xaxis_transform(), "clip_on": False}
+        bottom: Style = {"transform": axis.get_xaxis_transform(), "clip_on": False}
         axis.plot(places, np.zeros(len(places)), "x", color=LIMIT_COLOUR, label=label, **bottom)
 
 
@@ -141,7 +143,7 @@ def svg_of(figure: Figure) -> tuple[bytes, tuple[float, float]]:
 
 def new_figure(width: float, height: float, layout: str | None = "constrained") -> Figure:
     """An empty figure, in inches."""
-    settings: dict[str, Any] = {"figsize": (width, height), "layout": layout}
+    settings: Style = {"figsize": (width, height), "layout": layout}
     if PYPLOT in sys.modules:
         return sys.modules[PYPLOT].figure(FigureClass=NotebookFigure, **settings)
     return NotebookFigure(**settings)

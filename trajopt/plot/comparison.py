@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from trajopt.base.arguments import check_count, check_known, list_names, short_repr
 from trajopt.base.arrays import Array
@@ -96,7 +97,7 @@ def comparison(
         titles = [f"{NAMES.get(each.what, each.what)} of {each.name}" for each in chosen]
         columns = columns_for(len(chosen))
         figure, axes = panels(titles, columns, figure, x_label="part of the motion (%)")
-        lines: dict[int, Any] = {}  # of every solution that any panel has
+        lines: dict[int, Line2D] = {}  # of every solution that any panel has
         for axis, each in zip(axes, chosen, strict=True):
             for number, s, values in each.curves:
                 label = as_text(named[number])
@@ -145,11 +146,24 @@ def _tracks(solution: Answer) -> dict[tuple[str, str], list[Track]]:
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 
 
+class StudiedPoint(Protocol):
+    """A point of a study: its number and parameters, and whether it converged."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def parameters(self) -> Mapping[str, object]: ...
+
+    @property
+    def converged(self) -> bool: ...
+
+
 class StudiedPoints(Protocol):
     """A study: its points in order, with numbers, parameters and whether they converged."""
 
     @property
-    def points(self) -> Sequence[Any]: ...
+    def points(self) -> Sequence[StudiedPoint]: ...
 
 
 def study(
@@ -200,7 +214,9 @@ def study(
     return figure
 
 
-def _draw(panel: Axes, curves: Mapping[str, list[Any]], at: Callable[[Any], float], name: str) -> None:
+def _draw(
+    panel: Axes, curves: Mapping[str, list[StudiedPoint]], at: Callable[[StudiedPoint], float], name: str
+) -> None:
     """One quantity of all curves; at : where a point stands on the horizontal axis."""
     for index, (label, points) in enumerate(curves.items()):
         known = sorted((at(point), getattr(point, name)) for point in points if point.converged)
@@ -209,7 +225,7 @@ def _draw(panel: Axes, curves: Mapping[str, list[Any]], at: Callable[[Any], floa
     mark_failures(panel, missing, "not converged")
 
 
-def _axis(points: Sequence[Any], over: str | None) -> str | None:
+def _axis(points: Sequence[StudiedPoint], over: str | None) -> str | None:
     """The parameter on the horizontal axis: the one that was asked for, or the one with the most values."""
     values = _values(points)
     if over is not None:
@@ -217,21 +233,21 @@ def _axis(points: Sequence[Any], over: str | None) -> str | None:
     return over or max(values, key=lambda name: len(values[name]), default=None)
 
 
-def _values(points: Sequence[Any]) -> dict[str, set[Any]]:
+def _values(points: Sequence[StudiedPoint]) -> dict[str, set[Real | str]]:
     """The values of every parameter."""
     return {name: {_place(point, name) for point in points} for name in points[0].parameters}
 
 
-def _place(point: Any, axis: str | None) -> Any:
+def _place(point: StudiedPoint, axis: str | None) -> Any:
     """The value on the axis: a number, or a value of another kind as text."""
     value = point.number if axis is None else point.parameters[axis]
     return value if isinstance(value, Real) else str(value)
 
 
-def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
+def _curves(points: Sequence[StudiedPoint], axis: str | None) -> dict[str, list[StudiedPoint]]:
     """Points by the values of the other parameters that differ."""
     names = [name for name, values in _values(points).items() if name != axis and len(values) > 1]
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[StudiedPoint]] = {}
     for point in points:
         label = ", ".join(f"{name} = {point.parameters[name]}" for name in names)
         found.setdefault(label, []).append(point)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib import rcParams
@@ -30,6 +30,7 @@ from trajopt.plot.canvas import (
     SMALL_FONT,
     GivenAxes,
     GivenFigure,
+    Style,
     as_text,
     line_of,
     panels,
@@ -72,7 +73,7 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         axis.set_title(text, loc="left", color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
     if bottom < 0.0 < top:
-        faint: dict[str, Any] = {**MARK, "color": "#BBBBBB", "zorder": 0}
+        faint: Style = {**MARK, "color": "#BBBBBB", "zorder": 0}
         axis.axhline(0.0, **faint)
 
 

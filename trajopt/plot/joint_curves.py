@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain, takewhile
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -241,7 +240,7 @@ def states(
     return draw_panels(solution, contents, figure, ax)
 
 
-def _components(name: str, tracks: Mapping[str, Any]) -> list[str]:
+def _components(name: str, tracks: Mapping[str, object]) -> list[str]:
     """The curves of a name: "T 0", "T 1" ... of "T"; UnknownNameError where there are none."""
     several = [label for label in tracks if re.fullmatch(rf"{re.escape(str(name))} \d+", label)]
     if name in tracks or not several:
@@ -251,7 +250,7 @@ def _components(name: str, tracks: Mapping[str, Any]) -> list[str]:
 
 
 def costates(
-    solution: Any, *, names: Sequence[str] | None = None, figure: GivenFigure = None, ax: GivenAxes = None
+    solution: Answer, *, names: Sequence[str] | None = None, figure: GivenFigure = None, ax: GivenAxes = None
 ) -> Figure:
     """Costates dJ/dx of the states of a system, one panel per state; see `Solution.costate`.
 

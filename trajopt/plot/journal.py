@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -15,6 +14,7 @@ from trajopt.plot.canvas import (
     MARK,
     GivenAxes,
     GivenFigure,
+    Style,
     check_solution,
     line_of,
     mark_failures,
@@ -45,7 +45,7 @@ def journal(solution: Answer, *, figure: GivenFigure = None, ax: GivenAxes = Non
         for axis, (name, value) in zip(axes, columns.items(), strict=True):
             for index, policy in enumerate(dict.fromkeys(row.policy for row in rows)):
                 places = [k for k, row in enumerate(rows) if row.policy == policy and row.converged]
-                style: dict[str, Any] = {"color": line_of(index)["color"], "label": policy or "solve"}
+                style: Style = {"color": line_of(index)["color"], "label": policy or "solve"}
                 axis.plot(places, [value(rows[k]) for k in places], "o", **style)
             mark_failures(axis, [k for k, row in enumerate(rows) if not row.converged], "failed")
             axis.set_ylabel(name)
@@ -73,7 +73,7 @@ def starts(
         for label, (finished, face) in looks.items():
             places = [row[:2] for row in rows if row[2:] == (True, finished)]
             if places:
-                style: dict[str, Any] = {"markerfacecolor": face, "color": PALETTE[0], "label": label}
+                style: Style = {"markerfacecolor": face, "color": PALETTE[0], "label": label}
                 axis.plot(*zip(*places, strict=True), "o", zorder=3, **style)
         mark_failures(axis, [row[0] for row in rows if not row[2]], "failed")
         lowest = min((row[1] for row in rows if row[2] and row[3]), default=None)
@@ -126,7 +126,7 @@ def refinement(solution: Answer, *, figure: GivenFigure = None, ax: GivenAxes = 
         for axis, (what, curves) in zip(axes, columns.items(), strict=True):
             for index, (name, values) in enumerate(curves.items()):
                 axis.plot(values, marker="o", label=name, **line_of(index))
-                style: dict[str, Any] = {"linestyle": "", "marker": "o", "markerfacecolor": "white"}
+                style: Style = {"linestyle": "", "marker": "o", "markerfacecolor": "white"}
                 axis.plot(lost, [values[i] for i in lost], color=line_of(index)["color"], **style)
             axis.set_ylabel(what)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -34,8 +34,10 @@ from trajopt.plot.canvas import (
     SAMPLES,
     SHADES,
     WIDTH,
+    AnyAxes,
     GivenAxes,
     GivenFigure,
+    Style,
     as_text,
     check_place,
     check_solution,
@@ -226,12 +228,12 @@ def _places(scene: Scene, view: str, figure: GivenFigure, ax: GivenAxes) -> tupl
     heights = [height for _, height in sizes]
     if figure is None:
         figure = new_figure(max(width for width, _ in sizes), sum(heights))
-    options: Any = {"projection": "3d"} if view == "space" else {}
+    options: Style = {"projection": "3d"} if view == "space" else {}
     axes = figure.subplots(len(planes), 1, squeeze=False, height_ratios=heights, subplot_kw=options)
     return cast(Figure, figure), list(axes.flat), planes
 
 
-def draw_surroundings(axis: Any, scene: Scene, plane: Plane) -> None:
+def draw_surroundings(axis: AnyAxes, scene: Scene, plane: Plane) -> None:
     """Draw what does not move: obstacles, targets, the base, the path of the end point, its ends."""
     draw_scenery(axis, scene.around, plane)
     if scene.has_base and len(plane) == 2:
@@ -258,7 +260,7 @@ def draw_base(axis: Axes, first_joints: Array) -> None:
         axis.plot(first_joints[:, 0], first_joints[:, 1], color="#CCCCCC", linewidth=7.0, zorder=1)
 
 
-def draw_snapshots(axis: Any, lines: Array, times: Array) -> None:
+def draw_snapshots(axis: AnyAxes, lines: Array, times: Array) -> None:
     """Each posture (segments, 2, axes) as lines with a dot at every joint; the first and the last thicker.
 
     Segments that stand still are drawn once, in grey.
@@ -275,7 +277,7 @@ def draw_snapshots(axis: Any, lines: Array, times: Array) -> None:
         axis.plot(*segments[:, 0].T, "o", **dots)
 
 
-def fit_box(axis: Any, scene: Scene) -> None:
+def fit_box(axis: AnyAxes, scene: Scene) -> None:
     """One scale on all axes of space, and the vertical axis of the first plane upright."""
     low, high = scene.points.min(axis=0), scene.points.max(axis=0)
     # The box of a flat motion is 0.15 of the longest side thick
@@ -336,7 +338,7 @@ def points_of(scene: Sequence[Around]) -> Iterator[Array]:
             yield np.asarray(each.place)
 
 
-def draw_scenery(axis: Any, scene: Sequence[Around], plane: Plane) -> None:
+def draw_scenery(axis: AnyAxes, scene: Sequence[Around], plane: Plane) -> None:
     """Obstacles as pale shadows, or surfaces in space, and crosses at targets with their names.
 
     Names of neighbours stand below and above in turns, so that they do not overlap.
@@ -356,18 +358,18 @@ def draw_scenery(axis: Any, scene: Sequence[Around], plane: Plane) -> None:
             line(np.nansum(place), linestyle=":", **MARK)
 
 
-def write_beside(axis: Any, place: Array, text: str, colour: str, *, below: bool = False) -> None:
+def write_beside(axis: AnyAxes, place: Array, text: str, colour: str, *, below: bool = False) -> None:
     """A name beside a point of a plane or of space."""
     style = {**NOTE, "color": colour, "zorder": 7}
     axis.text(*place, f"  {as_text(text)}", va="top" if below else "bottom", **style)
 
 
-def draw_capsule(axis: Any, capsule: Capsule, plane: Plane) -> None:
+def draw_capsule(axis: AnyAxes, capsule: Capsule, plane: Plane) -> None:
     """Draw a capsule: in a plane its shadow, two discs and the strip between them; in space its surface."""
     if len(plane) > 2:
         axis.plot_surface(*surface(capsule), color=OBSTACLE, alpha=0.5, linewidth=0.0)
         return
-    style: dict[str, Any] = {"facecolor": OBSTACLE, "edgecolor": "none", "zorder": 1}
+    style: Style = {"facecolor": OBSTACLE, "edgecolor": "none", "zorder": 1}
     start, end = np.array([capsule.start, capsule.end])[:, list(plane)]
     for middle in (start, end):
         axis.add_patch(Circle((float(middle[0]), float(middle[1])), capsule.radius, **style))
@@ -378,13 +380,13 @@ def draw_capsule(axis: Any, capsule: Capsule, plane: Plane) -> None:
         axis.add_patch(Polygon([start + side, end + side, end - side, start - side], closed=True, **style))
 
 
-def draw_hull(axis: Any, solid: Hull, plane: Plane) -> None:
+def draw_hull(axis: AnyAxes, solid: Hull, plane: Plane) -> None:
     """Draw a convex body: in a plane its shadow, in space its faces."""
     from scipy.spatial import ConvexHull
 
     corners = solid.corners[:, list(plane)]
     hull = ConvexHull(corners)
-    style: dict[str, Any] = {"facecolor": OBSTACLE, "edgecolor": "none"}
+    style: Style = {"facecolor": OBSTACLE, "edgecolor": "none"}
     if len(plane) == 2:
         axis.add_patch(Polygon(corners[hull.vertices], closed=True, zorder=1, **style))
         return

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, CONTROL_POINT_ROUNDING
@@ -45,7 +46,8 @@ IMPROVED = 8  # of the best curves drawn
 LONGEST = 1.6  # times the guessed duration: curves that need more are not looked at
 FASTEST = 0.6  # a duration is sought from here to one, as a part of the longest of interest, and once more
 
-Guess = tuple[Callable[[Any], np.ndarray], np.ndarray]  # a curve by normalised time, and durations
+ProgressCurve: TypeAlias = Callable[[ArrayLike], np.ndarray]  # of normalised time
+Guess: TypeAlias = tuple[ProgressCurve, np.ndarray]  # and durations
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class _Shapes:
     base: Curve
     joints: int
 
-    def curve(self, sizes: Array) -> Callable[[Any], np.ndarray]:
+    def curve(self, sizes: Array) -> ProgressCurve:
         padded = np.zeros((WAVES, self.base.n))
         padded[:, : self.joints] = sizes
         return lambda s: self.base.at_progress(s) + _waves(np.asarray(s, dtype=float)) @ padded
@@ -205,7 +207,7 @@ def guessed_curves(program: NLP | LinkedProgram) -> list[Curve]:
     return [own.unknowns.curve(program.start[place]) for own, place, *_ in placed_parts(program)]
 
 
-def perturbed_from(asked: Any, curves: Iterable[Curve], seed: Sequence[int], spread: float) -> Any:
+def perturbed_from(asked: Asked, curves: Iterable[Curve], seed: Sequence[int], spread: float) -> Any:
     """The same from other curves than those of its own guess, one for every part."""
     other = asked.on(*own_mesh(asked))
     for k, (part, curve) in enumerate(zip(other.parts, curves, strict=True)):
@@ -214,9 +216,7 @@ def perturbed_from(asked: Any, curves: Iterable[Curve], seed: Sequence[int], spr
     return other
 
 
-def perturbed_guess(
-    base: Curve, joints: int, rng: np.random.Generator, spread: float
-) -> tuple[Callable[[Any], np.ndarray], np.ndarray]:
+def perturbed_guess(base: Curve, joints: int, rng: np.random.Generator, spread: float) -> Guess:
     """A curve moved by sines that vanish at both ends, and durations from half to twice as long.
 
     spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none);
@@ -227,7 +227,7 @@ def perturbed_guess(
     size[joints:] = 0.0
     weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
 
-    def curve(s: Any) -> np.ndarray:
+    def curve(s: ArrayLike) -> np.ndarray:
         along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
         waves = np.sin(np.pi * np.arange(1, HARMONICS + 1) * along[..., None])
         return base.at_progress(along) + waves @ weights
@@ -235,14 +235,14 @@ def perturbed_guess(
     return curve, base.durations * 2.0 ** rng.uniform(-1.0, 1.0)
 
 
-def swinging_guess(base: Curve, joints: int, swings: int) -> tuple[Callable[[Any], np.ndarray], np.ndarray]:
+def swinging_guess(base: Curve, joints: int, swings: int) -> Guess:
     """q0 + s (q - q0) cos(2 pi k (1 - s)): k swings that grow to the end of a curve, in k times its time.
 
     A joint whose motor does not hold its load must swing to gain energy, and no small change of a direct
     motion does; additional curves behind the joints stay as they are.
     """
 
-    def curve(s: Any) -> np.ndarray:
+    def curve(s: ArrayLike) -> np.ndarray:
         along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
         values, first = base.at_progress(along), base.at_progress(np.zeros_like(along))
         share = (along * np.cos(2.0 * np.pi * swings * (1.0 - along)))[..., None]
@@ -283,8 +283,10 @@ def simulated_guesses(problem: Problem, nlp: NLP, count: int) -> list[Guess]:
     return [(_curve(s, (states[:, k] - s[:, None] * gaps[k])[:, :n]), durations[[k]]) for k in chosen]
 
 
-def _curve(s: Array, states: Array) -> Callable[[Any], np.ndarray]:
-    return lambda at: np.stack([np.interp(at, s, each) for each in states.T], axis=-1)
+def _curve(s: Array, states: Array) -> ProgressCurve:
+    return lambda at: np.stack(
+        [np.interp(np.asarray(at, dtype=float), s, each) for each in states.T], axis=-1
+    )
 
 
 def _simulated(problem: Problem, nlp: NLP, first: Array, durations: Array, rng: np.random.Generator) -> Array:

@@ -20,12 +20,13 @@ from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import LIMIT_ACCURACY
 from trajopt.checks.limit_peaks import LimitPeaks, limit_peaks
+from trajopt.problem.phases import Asked
 from trajopt.solution.journal import Attempt, Entry, Journal, Policy, improved, iterations_on, objection
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFromMotion
 from trajopt.solvers.run import Fallback, SolvesStopped, TimedSolver, takes_hessian, without_checkpoints
 from trajopt.solvers.scaled_program import scaled_point
-from trajopt.solvers.solver import DENSE, Run, StartKind, WarmStart
+from trajopt.solvers.solver import DENSE, Program, Run, StartKind, WarmStart
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
@@ -153,7 +154,7 @@ def _from_answer(answer: Answer, solver: Solver, newton: bool) -> Solver:
     if first is None:
         return solver
 
-    def known(nlp: Any) -> WarmStart | None:
+    def known(nlp: Program) -> WarmStart | None:
         own: Any = getattr(nlp, "unscaled", None) or nlp
         small = nlp.variable_count <= DENSE or not newton
         start = start_on_more_nodes(answer, own) if small else None
@@ -203,7 +204,7 @@ def _on_more_nodes(solution: Solution, program: NLP) -> Array:
     return np.concatenate(found)
 
 
-def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Any:
+def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Asked:
     """The problem with limit nodes added at these times (s) of every part, started from its solution."""
     return answer.asked_on(*map(with_limit_nodes, answer.parts, times))
 

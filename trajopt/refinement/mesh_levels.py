@@ -126,7 +126,7 @@ def is_guessed(problem: Problem) -> bool:
     return problem.guessed_curve is not None or problem.guessed_durations is not None
 
 
-def on_coarse(asked: Any, mesh: Mesh) -> Any:
+def on_coarse(asked: Asked, mesh: Mesh) -> Any:
     """The problem or phases on another mesh with the own guess."""
     other = asked.on(*mesh)
     for own, part in zip(asked.parts, other.parts, strict=True):
@@ -164,7 +164,7 @@ def other_solvers(journal: Journal) -> Policy[None]:
             return
 
 
-def _ways(solver: Ipopt, first: Answer) -> Iterator[tuple[str, Solver, Any]]:
+def _ways(solver: Ipopt, first: Answer) -> Iterator[tuple[str, Solver, Answer | None]]:
     """Name, solver and motion to start from, None for the guess, of every way."""
     rule = {"adaptive_mu_globalization": "never-monotone-mode"}
     if not rule.keys() & solver.options.keys():

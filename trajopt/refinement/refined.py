@@ -139,7 +139,7 @@ class Refined:
             tuple(values for one in errors for values in one.pointwise),
         )
 
-    def _finer(self, answer: Answer, errors: ErrorEstimate) -> Any:
+    def _finer(self, answer: Answer, errors: ErrorEstimate) -> Asked:
         """The problem or the phases with the spans halved that have large errors, or all."""
         meshes: list[Trajectory] = []
         left = errors.marks(self.tol, MARKED_SHARE)
@@ -275,7 +275,7 @@ def _by(refine: Any, journal: Journal, entry: Entry) -> Policy[Entry]:
 
 def _by_others(refine: Refinement, journal: Journal, entry: Entry) -> Entry:
     """The entry of a refinement that makes solves of its own."""
-    solver: Any = without_checkpoints(journal.solver)
+    solver = without_checkpoints(journal.solver)
     limited = TimedSolver(solver, journal.run) if np.isfinite(journal.run.deadline) else solver
     before = journal.solution(entry)
     answer = refine.refine(before, limited, journal.run.callback)

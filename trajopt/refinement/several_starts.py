@@ -271,7 +271,7 @@ class _Guesses:
                 guesses = searched_guesses(program, asked.dynamics.n, rule.count)
         return _Guesses(asked, guessed_curves(program), guesses, known, rule)
 
-    def of_start(self, number: int, starts: Sequence[_Start]) -> Any:
+    def of_start(self, number: int, starts: Sequence[_Start]) -> Asked:
         """A copy of the problem or phases with the guess of a start, after those before it."""
         asked, turns = self.asked, self.rule.turns
         turns = [turns[turn % len(turns)] for turn in range(number)]

@@ -14,15 +14,19 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import NO_LIMITS, PALETTE, Limits, line_chart, range_with
 
 DIGITS = 7  # of a number that people read
+
+
+Plot: TypeAlias = dict[str, Any]  # traces or layout, as Plotly takes them
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class Chart:
         values = np.asarray(values, dtype=float)
         return np.where(values > 0.0, values, np.nan) if self.logarithmic else values
 
-    def plot(self) -> dict[str, Any]:
+    def plot(self) -> Plot:
         """Traces and layout as Plotly takes them; the axis is fitted to the curves and limits near them."""
         traces = []
         x = rounded(self.x)
@@ -68,7 +72,7 @@ class Chart:
                     title = f"limit of {name}"
                     bound = self._trace([x[0], x[-1]], ends, title, f"{limit:.6g}", dashed)
                     traces.append({**bound, "legendgroup": name})
-        upright: dict[str, Any] = {"zeroline": not self.logarithmic, "exponentformat": "e"}
+        upright: Plot = {"zeroline": not self.logarithmic, "exponentformat": "e"}
         if self.logarithmic:
             upright |= {"type": "log", "exponentformat": "power"}
         else:
@@ -84,9 +88,7 @@ class Chart:
         }
         return {"data": traces, "layout": layout}
 
-    def _trace(
-        self, x: list[Any], y: list[Any], name: str, value: str, line: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _trace(self, x: list[Any], y: list[Any], name: str, value: str, line: Plot) -> Plot:
         """A curve, or a bound, which goes with its curve; `value` is the text at the pointer."""
         hover = f"{value} {self.unit}".rstrip() + f"<extra>{escape(name)}</extra>"
         look = {"legendgroup": name, "mode": "lines", "line": line, "showlegend": False}
@@ -108,7 +110,7 @@ def charts(
         yield Chart(t, {name: curves[name] for name in group}, "t [s]", label, unit, limits=limits)
 
 
-def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:
+def plot_layout(title: str, rows: int = 1) -> Plot:
     """The layout that the plots of a page share; `rows` gives its height.
 
     The title becomes a caption of the page. Tools stand upright in the right margin: without a pointer they
@@ -122,15 +124,15 @@ def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:
     }
 
 
-def data_attribute(plot: Mapping[str, Any]) -> str:
+def data_attribute(plot: Plot) -> str:
     """A plot as the attribute of an element, from which the script of a page draws it."""
     return f'data-plot="{escape(json.dumps(plot, separators=(",", ":"), allow_nan=False), quote=True)}"'
 
 
-def rounded(values: Any) -> list[Any]:
+def rounded(values: ArrayLike) -> list[Any]:
     """Numbers with as many digits as people read, None where there is none; lists of lists for a surface."""
     if np.ndim(values) > 1:
-        return [rounded(row) for row in values]
+        return [rounded(row) for row in np.asarray(values)]
     return [
         float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
         for value in np.asarray(values, dtype=float)

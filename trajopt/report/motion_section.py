@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import Any
 
 import numpy as np
 
@@ -18,13 +17,13 @@ from trajopt.graph.protocols import SkeletonDynamics
 from trajopt.graph.quantities import TORQUES
 from trajopt.plot.canvas import NOISE, SAMPLES, shade, svg_of
 from trajopt.plot.snapshots import LETTERS, SNAPSHOTS, Hull, Scene, motion, scene_of_motion, surface
-from trajopt.report.chart import Chart, charts, data_attribute, plot_layout, rounded
+from trajopt.report.chart import Chart, Plot, charts, data_attribute, plot_layout, rounded
 from trajopt.report.tables import image_tag
 from trajopt.solution.solution import Solution
 from trajopt.terms.term import Capsule
 
 
-def turning_plot(scene: Scene) -> dict[str, Any]:
+def turning_plot(scene: Scene) -> Plot:
     """Traces and layout as Plotly takes them: snapshots, path, obstacles, targets, one scale on all axes."""
     up = scene.planes[0][1]
     axes = {f"{letter}axis": {"title": {"text": f"{letter} [m]"}} for letter in LETTERS}
@@ -38,7 +37,7 @@ def turning_plot(scene: Scene) -> dict[str, Any]:
     return {"data": list(_traces(scene)), "layout": layout}
 
 
-def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
+def _traces(scene: Scene) -> Iterator[Plot]:
     for time, posture in zip(scene.times, scene.lines, strict=True):
         breaks = np.full((len(posture), 1, 3), np.nan)
         points = np.concatenate([posture, breaks], axis=1).reshape(-1, 3)
@@ -60,7 +59,7 @@ def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
             yield _line(np.array([each.place]), f"target of {each.frame}", marker)
 
 
-def _line(points: Array, name: str, look: dict[str, Any]) -> dict[str, Any]:
+def _line(points: Array, name: str, look: Plot) -> Plot:
     x, y, z = (rounded(column) for column in points.T)
     return {"type": "scatter3d", "x": x, "y": y, "z": z, "name": name, **look}
 

@@ -6,7 +6,6 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable
 from html import escape
-from typing import Any
 
 COLUMNS = re.compile(r"\S {2,}\S")  # spaces that align a table
 LONG = 40  # characters of a cell that may break anywhere
@@ -36,7 +35,7 @@ def rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:
     return section(title, table(head, known)) if known else ""
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A table; cells that are numbers stand at the right."""
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     body = "".join(

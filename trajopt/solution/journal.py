@@ -61,7 +61,7 @@ class Attempt:
     program : that of `asked` with another factor of the objective; None: it is built
     """
 
-    asked: Any
+    asked: Asked
     start: Motion | Answer | WarmStart | None = None
     run: Run = field(default_factory=Run)
     solver: Solver | None = None
@@ -260,7 +260,8 @@ class Journal:
         entry.interrupted = answer.status is Status.INTERRUPTED
         if attempt.own_mesh and attempt.asked is not self.asked:
             known = "known_phases" if hasattr(answer, "known_phases") else "known_problem"
-            answer = replace(answer, **{known: self.asked})
+            its_own: dict[str, Any] = {known: self.asked}
+            answer = replace(answer, **its_own)
         entry.answer = answer
         return entry
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ class PhasesSolution(Answer):
 
     if not TYPE_CHECKING:  # editors know what there is
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             known = hasattr(Solution, name) or name in Solution.__dataclass_fields__
             if name.startswith("_") or not known:
                 raise AttributeError(f"a solution of phases has no '{name}'")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.graph.quantities import SPLINE_LEAVES
@@ -57,7 +57,7 @@ def built(recipe: Recipe) -> Problem:
     )
 
 
-def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
+def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, object]], Problem]:
     """The function of an entry point; ShadowedPackageError where a user's file has its package's name."""
     try:
         return entry.load()

@@ -63,7 +63,7 @@ class RunRecord:
     seed: int = 0
 
     @staticmethod
-    def of(solver: object, arguments: Mapping[str, Any]) -> RunRecord:
+    def of(solver: object, arguments: Mapping[str, object]) -> RunRecord:
         """The record of a run that begins now."""
         return RunRecord(
             id=uuid.uuid4().hex,
@@ -304,7 +304,7 @@ class RefinementRecord:
         """True if both estimated errors of the answer are below the tolerance."""
         return self.after.error <= self.tolerance
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The numbers that files hold."""
         return asdict(self)
 

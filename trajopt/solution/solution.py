@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +23,7 @@ from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf, quantity_of
 from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Relaxation
+from trajopt.problem.phases import Asked
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.rebuilt_problem import rebuilt_problem
@@ -83,13 +84,13 @@ class Answer(SolveRecord, ABC):
     point: WarmStart | None = None
     scaling: Scaling | None = None
     if TYPE_CHECKING:
-        objective: Any
+        objective: Any  # a field of one, a property of the other
         cost_terms: Mapping[str, float]
         multipliers: Mapping[str, NDArray[np.float64]]
 
     @property
     @abstractmethod
-    def asked(self) -> Any: ...
+    def asked(self) -> Asked: ...
 
     @property
     @abstractmethod
@@ -275,7 +276,7 @@ class Solution(Answer):
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
     altered: tuple[str, ...] = ()
-    statement: Mapping[str, Any] | None = None
+    statement: Mapping[str, object] | None = None
 
     @property
     def asked(self) -> Problem:
@@ -351,7 +352,7 @@ class Solution(Answer):
         """Any term at times t (...,), (..., width)."""
         return self.values([term], t)[term.quantity]
 
-    def values(self, several: list[Any], t: ArrayLike) -> Values:
+    def values(self, several: Sequence[Term], t: ArrayLike) -> Values:
         """Several terms at once: quantity -> (..., width)."""
         time = numbers(t, "the times")
         graph = self._graph(several)
@@ -410,8 +411,8 @@ class Solution(Answer):
         named = table.knows("tau") and not table.is_per_joint("tau")
         return (table.components("tau") if named else ()) or self.joint_names
 
-    def _graph(self, several: list[Any]) -> Graph:
-        graphs: dict[tuple[str, ...], tuple[list[Any], Graph]] = vars(self).setdefault("_graphs", {})
+    def _graph(self, several: Sequence[Term]) -> Graph:
+        graphs: dict[tuple[str, ...], tuple[list[Term], Graph]] = vars(self).setdefault("_graphs", {})
         quantities = tuple(map(quantity_of, several))
         known = graphs.get(quantities)
         if known is None or known[0] != several:
@@ -473,7 +474,7 @@ class Solution(Answer):
 
     if not TYPE_CHECKING:  # editors know what there is
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if name.startswith("_") or hasattr(type(self), name):
                 return object.__getattribute__(self, name)  # it raises what kept it from being computed
             if known := QUANTITIES.get(name.removesuffix("s")):
@@ -483,7 +484,7 @@ class Solution(Answer):
                 "control of that name, solution.value(term, t) any term, solution.q(t) all positions"
             )
 
-        def __getitem__(self, key: Any) -> Any:
+        def __getitem__(self, key: object) -> object:
             raise OptionError(
                 f"a solution has no entry {short_repr(key)}: write solution.value(trajopt.state('x'), t) "
                 "for a state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for "

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import fill, indent
-from typing import Any
 
 import numpy as np
 
@@ -375,7 +374,7 @@ class Report:
         """Gap of the simulation from start to end; None where there is none."""
         return getattr(self.simulation, "end_to_end", None)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The numbers that `summary.json` holds."""
         return {
             "verdict": self.verdict,
