@@ -60,18 +60,16 @@ class SampledGuess:
 
 
 def start_from(problem: Any, q: Any, x: Any, duration: ArrayLike | None) -> None:
-    """Give a problem the guess q, or x of a system: a motion, a curve or samples; see `Problem.guess`."""
+    """Give a problem the guess q, or x of a system; see `Problem.guess`."""
     if q is not None and x is not None:
         raise OptionError("q and x are both guessed: x are the states of a system, q joints")
     q = x if q is None else q
-    arcs, problem.starts = len(problem.trajectory.arcs), 1
+    if isinstance(q, type(problem)):
+        _start_from_problem(problem, q, duration)
+        return
+    arcs, problem.starts, problem.earlier = len(problem.trajectory.arcs), 1, None
     if implements(q, Motion) and not isinstance(q, type):
-        names, known = tuple(problem.dynamics.joint_names), q.extra_widths
-        if q.joint_names != names:
-            raise ShapeError(
-                f"the solution moves {', '.join(q.joint_names)} but the problem {', '.join(names)}: "
-                "give a guess for these joints"
-            )
+        names, known = _same_joints(problem, q.joint_names, "solution"), q.extra_widths
         same = known is not None and list(known.items()) == list(problem.extra_widths.items())
         problem.guessed_curve = MotionGuess(q.curve, q.curve.n if same else len(names))
         problem.guessed_durations = durations_of_motion(q, arcs, duration)
@@ -85,6 +83,32 @@ def start_from(problem: Any, q: Any, x: Any, duration: ArrayLike | None) -> None
     if isinstance(curve, SampledGuess):
         warn_of_degrees(problem.dynamics, "the guess", curve.samples)
     problem.guessed_curve, problem.guessed_durations = curve, durations
+
+
+def _start_from_problem(problem: Any, earlier: Any, duration: ArrayLike | None) -> None:
+    """Let the solution of an earlier problem be the guess; see `Problem.guess`."""
+    if duration is not None:
+        raise OptionError("durations are those of the earlier problem's solution: leave out duration")
+    _same_joints(problem, tuple(earlier.dynamics.joint_names), "earlier problem")
+    before = earlier
+    while before is not None:
+        if before is problem:
+            raise OptionError("a problem cannot start from itself: give an easier one, built by itself")
+        before = before.earlier
+    problem.starts, problem.earlier = 1, earlier
+    if problem.guessed_curve is None:
+        problem.guessed_curve = earlier.guessed_curve
+
+
+def _same_joints(problem: Any, names: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """The names of the joints of a problem; ShapeError where those of its guess are others."""
+    own = tuple(problem.dynamics.joint_names)
+    if names != own:
+        raise ShapeError(
+            f"the {what} moves {', '.join(names)} but the problem {', '.join(own)}: "
+            "give a guess for these joints"
+        )
+    return own
 
 
 def durations_of_motion(motion: Motion, arcs: int, duration: ArrayLike | None = None) -> NDArray[np.float64]:

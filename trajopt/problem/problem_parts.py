@@ -94,6 +94,7 @@ class ProblemParts:
     datasets: dict[str, Data] = field(default_factory=dict, init=False)
     guessed_curve: Any = field(default=None, init=False)
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
+    earlier: Any = field(default=None, init=False)  # the problem whose solution is the guess
     passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
     lower_continuities: list[LowerContinuity] = field(default_factory=list, init=False)
     contacts: dict[str, Contact] = field(default_factory=dict, init=False)
@@ -128,6 +129,9 @@ class ProblemParts:
         x : the same for the states of a system; duration : of the whole motion, or one number per arc
         A curve may give the values of all additional curves behind the joints'. Of a solution the curve, the
         parameters of the same name and, where none are given, the durations are taken.
+        Another problem of these joints, an easier one, is solved first by `solve`, with the solver that it
+        recommends and from its own guess, and its answer is the guess, converged or not. Elsewhere, and in a
+        problem of `Phases`, the guess from before stands, or that of the other problem where there is none.
         """
         start_from(self, q, x, duration)
 
@@ -145,7 +149,7 @@ class ProblemParts:
         if self.lower_continuities:
             check_borders(other.trajectory, self.lower_continuities)
         other.extras = curves_on(self.extras, other.trajectory) if self.extras else {}
-        other.guessed_curve = other.guessed_durations = None
+        other.guessed_curve = other.guessed_durations = other.earlier = None
         return other
 
     @property

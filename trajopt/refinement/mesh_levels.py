@@ -1,5 +1,7 @@
 """Coarse meshes first: solves on few spans, then on twice as many; other solvers where IPOPT stops short.
 
+Before them come the problems from whose answers a user lets this one start.
+
 Minimum-time motions have more local optima on fine meshes than on coarse ones, and a solve from a near
 start takes few iterations. The last solve is that of the user's own problem, or phases, on its own mesh.
 
@@ -17,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from trajopt.base.errors import TrajoptError
+from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import Problem
 from trajopt.solution.journal import Attempt, Journal, Policy, iterations_on
@@ -61,13 +63,27 @@ def trajectory_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tup
 
 
 def levels(journal: Journal, coarse: bool | str) -> Policy[None]:
-    """The user's own mesh, after coarser ones if asked, each from the answer before.
+    """The user's own mesh, after earlier problems and, if asked, coarser meshes, each from the answer before.
 
     coarse : as `solve` is given `coarse_to_fine`
     """
-    asked = journal.asked
+    earlier = None if isinstance(journal.asked, Phases) else journal.asked.earlier
+    if earlier is not None and not may_be_solved_again(journal.asked, journal.solver):
+        raise OptionError("checkpoints are of one solve, but the guess is another problem: leave them out")
+    asked = yield from after_earlier(journal.asked)
     coarse = coarse_first(asked, journal.solver) if isinstance(coarse, str) else coarse
     yield from through_meshes(journal, asked, mesh_levels(asked) if coarse else (own_mesh(asked),), LEVELS)
+
+
+def after_earlier(asked: Asked) -> Policy[Asked]:
+    """The problem with the answer of the one that it starts from as its guess; itself where there is none."""
+    earlier = None if isinstance(asked, Phases) else asked.earlier
+    if earlier is None:
+        return asked
+    entry = yield Attempt((yield from after_earlier(earlier)), solver=earlier.solver, policy=LEVELS)
+    other = on_coarse(asked, own_mesh(asked))
+    other.guess(entry.answer)
+    return other
 
 
 def through_meshes(
