@@ -229,6 +229,8 @@ class TimedSolver:
 # Steps that end, or the least violation near them, which is not the least one for certain.
 GAVE_UP = (Status.STEP_TOO_SMALL, Status.INFEASIBLE)
 
+BOTH_FAILED = (*GAVE_UP, Status.RESTORATION_FAILED, Status.ITERATION_LIMIT)
+
 
 class FirstSolver(Solver, Protocol):
     """A solver that is made for some programs, and ends with a status of `GAVE_UP` where another goes on."""
@@ -242,7 +244,7 @@ class Fallback:
 
     start_of_first : program -> where `first` starts, None where it does not suit; left out: where `then` does
     The time limit of `then` holds for both together, its limit of iterations for each, and the result counts
-    the iterations of both.
+    the iterations of both. Where both fail it has the status of `then`, at the less infeasible point.
     """
 
     first: FirstSolver
@@ -264,7 +266,15 @@ class Fallback:
         found = self.first.solve(nlp, first_start, replace(run, max_iterations=most))
         if found.status not in GAVE_UP:
             return found
-        return continued(found, self.then, nlp, start, run)
+        after = continued(found, self.then, nlp, start, run)
+        worse = after.status in BOTH_FAILED and after.infeasibility > found.infeasibility
+        return _at_point_of(found, after) if worse else after
+
+
+def _at_point_of(found: Result, after: Result) -> Result:
+    """A result with the status and the counts of a later one, at the point of this one."""
+    kept = {name: getattr(after, name) for name in ("status", "detail", "iterations", "seconds", "timings")}
+    return replace(found, **kept, history=after.history)
 
 
 def continued(before: Result, solver: Solver, nlp: Program, start: WarmStart | None, run: Run) -> Result:

@@ -15,7 +15,7 @@ from trajopt.solution.answers import program_of
 from trajopt.solvers.interior import interior_point
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.run import Fallback
-from trajopt.solvers.solver import Status, WarmStart
+from trajopt.solvers.solver import Result, Status, WarmStart
 
 ALONE = trajopt.InteriorPoint().alone
 
@@ -88,6 +88,38 @@ def test_another_solver_goes_on_where_the_violation_is_least_nearby_alone():
     assert ALONE.solve(nlp, near).status is Status.INFEASIBLE
     result = Fallback(ALONE, trajopt.Ipopt(), lambda nlp: near).solve(nlp)
     assert result.converged and result.y == pytest.approx(6.93485469)
+
+
+class Ends:
+    """A solver that ends at a point, with a status."""
+
+    def __init__(self, status, violation):
+        self.result = Result(
+            status, np.array([violation]), *np.zeros((3, 1)), violation, violation, 3, 0.1, detail="why"
+        )
+
+    def suits(self, nlp, start, run):
+        return True
+
+    def solve(self, nlp, start=None, run=None):
+        return self.result
+
+
+@pytest.mark.parametrize(
+    ("first", "status", "then", "kept"),
+    [
+        (0.1, Status.RESTORATION_FAILED, 7.0, 0.1),
+        (0.1, Status.ITERATION_LIMIT, 7.0, 0.1),
+        (7.0, Status.RESTORATION_FAILED, 0.1, 0.1),
+        (0.1, Status.TIME_LIMIT, 7.0, 7.0),  # stopped, not failed: the point where it stopped
+        (0.1, Status.CONVERGED, 0.2, 0.2),
+    ],
+)
+def test_where_both_solvers_fail_the_less_infeasible_point_is_kept(first, status, then, kept):
+    nlp = quadratic_with_rows(np.eye(1), np.ones(1), [[1.0]], [0.0], [INF])
+    found = Fallback(Ends(Status.STEP_TOO_SMALL, first), Ends(status, then)).solve(nlp)
+    assert found.status is status and found.detail == "why" and found.iterations == 7
+    assert found.y[0] == found.infeasibility == kept
 
 
 @fast_first("excess", [1e-3, 1e-6])
