@@ -43,6 +43,7 @@ from trajopt.solvers.solver import Run, Solver, Status, WarmStart
 from trajopt.transcription.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP
 
+Inputs = Mapping[str, object]  # input -> value: numbers, limits, data ...
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
@@ -87,7 +88,7 @@ class CompiledProgram(Generic[AnswerT]):
             return None
         return ComposedSteps(asked, self._shifts, self.inputs)
 
-    def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Asked:
+    def problem_with(self, values: Inputs | None = None, /, **inputs: object) -> Asked:
         """The problem, or the phases, with other values of its inputs.
 
         Raises UnknownNameError for what is no input, StructureError for a value that needs another program,
@@ -98,24 +99,24 @@ class CompiledProgram(Generic[AnswerT]):
 
     def program(
         self,
-        values: Mapping[str, Any] | None = None,
+        values: Inputs | None = None,
         /,
         *,
         start: Answer | None = None,
-        **inputs: Any,
+        **inputs: object,
     ) -> tuple[NLP | LinkedProgram, WarmStart | None]:
         """The program with these values, and where it starts if that is not its own guess; see `solve`."""
         return self._program(self.problem_with(values, **inputs), start)
 
     def solve(
         self,
-        values: Mapping[str, Any] | None = None,
+        values: Inputs | None = None,
         /,
         *,
         start: Answer | None = None,
         solver: Solver | None = None,
         progress: Progress = "silent",
-        **inputs: Any,
+        **inputs: object,
     ) -> AnswerT:
         """Solve with other values of some inputs; those that are not named have the values of the problem.
 
@@ -139,7 +140,7 @@ class CompiledProgram(Generic[AnswerT]):
         self,
         problem: Asked,
         start: Answer | None,
-        inputs: Mapping[str, Any],
+        inputs: Inputs,
         solver: Solver | None = None,
         progress: Progress = "silent",
     ) -> AnswerT:
@@ -157,7 +158,7 @@ class CompiledProgram(Generic[AnswerT]):
     def step(
         self,
         state: ArrayLike,
-        values: Mapping[str, Any] | None = None,
+        values: Inputs | None = None,
         /,
         *,
         before: Step | None = None,
@@ -165,7 +166,7 @@ class CompiledProgram(Generic[AnswerT]):
         iterations: int = 1,
         seconds: float | None = None,
         strict: bool = False,
-        **inputs: Any,
+        **inputs: object,
     ) -> Step:
         """Replan from a measured state, in bounded time: one step of a receding horizon.
 
@@ -285,7 +286,7 @@ class CompiledProgram(Generic[AnswerT]):
             )
         return warm_program(self.structure, values, start)
 
-    def _together(self, values: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def _together(self, values: Inputs | None, inputs: Inputs) -> dict[str, object]:
         given = {} if values is None else values
         check_instance("values", given, Mapping, "a dictionary, input -> value, or keywords")
         return {**given, **inputs}

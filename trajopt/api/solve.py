@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -27,10 +26,10 @@ from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Solution
 from trajopt.solvers.monitor import iteration_callback
 from trajopt.solvers.run import check_solver, create
-from trajopt.solvers.solver import Run, Solver
+from trajopt.solvers.solver import Callback, Run, Solver
 
 Starts = int | Literal["auto"]
-Progress = Literal["auto", "silent"] | Callable[..., Any]
+Progress = Literal["auto", "silent"] | Callback
 
 
 @overload
@@ -158,7 +157,12 @@ def solve(
 
 
 def _check_arguments(
-    problem: Any, solver: Any, refine: Any, starts: Any, coarse_to_fine: Any, time_limit: Any
+    problem: object,
+    solver: object,
+    refine: object,
+    starts: object,
+    coarse_to_fine: object,
+    time_limit: float | None,
 ) -> None:
     if not isinstance(problem, Phases):
         checked_problem(problem)
@@ -179,5 +183,5 @@ def _check_arguments(
     check_positive("time_limit", time_limit, optional=True)
 
 
-def _is_auto(given: Any) -> bool:
+def _is_auto(given: object) -> bool:
     return isinstance(given, str) and given == "auto"

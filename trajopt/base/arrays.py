@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 Array = NDArray[Any]  # float64, or complex128 where a derivative is checked by complex step
+Number: TypeAlias = (
+    Any  # of any arithmetic: a float, a CasADi expression, a Taylor model; or an array of them
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -38,7 +41,7 @@ def runs(mask: NDArray[np.bool_]) -> list[slice]:
 class Content(tuple[Hashable, ...]):
     """The key by which a cache compares a value, which is its attribute."""
 
-    value: Any
+    value: object
 
 
 def keyed(value: T, *key: Hashable) -> T:
@@ -48,7 +51,7 @@ def keyed(value: T, *key: Hashable) -> T:
     return cast(T, content)
 
 
-def content_of(value: Any) -> Any:
+def content_of(value: Any) -> object:
     """Equal for arrays with the same type, shape and bytes, and for sparse matrices with the same entries."""
     if isinstance(value, Content):
         return value
@@ -84,7 +87,7 @@ def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T
 def read_only(value: T) -> T:
     """The value itself, all arrays in it, and in what it consists of, read-only."""
     known: set[int] = set()
-    waiting: list[Any] = [value]
+    waiting: list[object] = [value]
     while waiting:
         each = waiting.pop()
         if id(each) in known:

@@ -88,7 +88,7 @@ NUMBERS, WHOLE, TEXT = "fiu", "iu", "U"  # kinds of dtypes
 T = TypeVar("T")
 
 
-def file_path(path: Any) -> Path:
+def file_path(path: str | os.PathLike[str]) -> Path:
     """A path that can name a file; OptionError for what is none, or is empty."""
     advice = "give the name of a file, such as 'solution.npz'"
     try:
@@ -154,7 +154,7 @@ class ArrayFile:
         """A member of JSON text as a value of a dataclass, checked against its annotations."""
         return self.converted(self.json(name), kind, name)
 
-    def converted(self, value: Any, kind: type[T], name: str) -> T:
+    def converted(self, value: object, kind: type[T], name: str) -> T:
         """JSON values as a value of a dataclass; a key that it does not know is of a later version."""
         try:
             return msgspec.convert(value, kind)
@@ -301,7 +301,7 @@ def finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def words(value: Any) -> Any:
+def words(value: object) -> object:
     """`value` with infinities as words and tuples as lists."""
     if isinstance(value, Mapping):
         return {key: words(entry) for key, entry in value.items()}

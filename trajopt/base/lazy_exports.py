@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 
 from trajopt.base.errors import near_matches
 
@@ -32,7 +32,7 @@ def export_lazily(package: str) -> None:
     homes = _homes(package)
 
     class LazyPackage(ModuleType):
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if name not in homes:
                 near = near_matches(name, homes) if not name.startswith("_") else ""
                 raise AttributeError(f"module '{package}' has no attribute {name!r}{near}")
@@ -54,7 +54,7 @@ def export_lazily(package: str) -> None:
             if not (homes.get(name, package) != package and isinstance(value, ModuleType)):
                 super().__setattr__(name, value)
 
-        def __reduce__(self) -> tuple[Any, ...]:
+        def __reduce__(self) -> tuple[object, ...]:
             # Functions of scripts and notebooks are sent to other processes with the modules that they name.
             return import_module, (package,)
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from trajopt.base.arrays import Array, runs
+from trajopt.base.arrays import Array, Number, runs
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 WIDTH, HEIGHT, LINE = 560, 220, 12  # pixels of a chart and of a line of text
@@ -53,10 +53,10 @@ def line_chart(
     low, high = _range(everything) if logarithmic else range_with(drawn, limits)
     first, last = _range(x)
 
-    def across(at: Any) -> Any:
+    def across(at: Number) -> Number:
         return LEFT + (at - first) / (last - first) * (WIDTH - LEFT - RIGHT)
 
-    def up(value: Any) -> Any:
+    def up(value: Number) -> Number:
         return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
     def level(value: float, look: str) -> str:

@@ -109,7 +109,7 @@ def _plant(problem: Problem, name: str) -> _Plant:
         controls = Named("controls", tuple(names), tuple(own))
         taken = expression_function(title, {"x": n, "u": len(names)}, lambda seen: seen["u"])
         return _Plant(states, controls, lambda times, curve: curve(times), taken)
-    block: Any = dynamics.block(("tau",))
+    block = dynamics.block(("tau",))
     others = problem.contacts, problem.closures, problem.loads, problem.passive_joints, problem.designs
     if any(others) or problem.extras or not {*block.inputs} <= {"q", "v", "a"}:
         raise OptionError(

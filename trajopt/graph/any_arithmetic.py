@@ -16,11 +16,11 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 
 if TYPE_CHECKING:
     from casadi import SX, Function
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 #: Functions at zero, where a float stands for a structural zero.
 AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0, "tanh": 0.0, "atan": 0.0}
 
-Operation = Callable[..., Any]
+Operation = Callable[..., Number]
 Border = Literal["absolute value", "maximum or minimum", "comparison", "step", "root"]
 
 
 def evaluated(
-    function: Any,
-    arguments: Sequence[Sequence[Any]],
-    number: Callable,
+    function: Function,
+    arguments: Sequence[Sequence[Number]],
+    number: Callable[[float], Number],
     apply: Operation | None = None,
-    call: Callable[[Any, list[Any]], list[Any]] | None = None,
-) -> list[list[Any]]:
+    call: Callable[[Function, list[Number]], list[Number]] | None = None,
+) -> list[list[Number]]:
     """The outputs of a function of SX expressions, each a list of numbers, of arguments that are lists.
 
     apply : (code of an operation of CasADi, its operands, the exponent of a power) -> the result
@@ -51,9 +51,9 @@ def evaluated(
     import casadi
 
     apply = apply or _applied
-    work: list[Any] = [0.0] * function.sz_w()
+    work: list[Number] = [0.0] * function.sz_w()
     constants: dict[int, float] = {}  # places of `work` that hold one, for exponents
-    outputs: list[list[Any]] = [[0.0] * function.nnz_out(i) for i in range(function.n_out())]
+    outputs: list[list[Number]] = [[0.0] * function.nnz_out(i) for i in range(function.n_out())]
     for k in range(function.n_instructions()):
         code, taken = function.instruction_id(k), function.instruction_input(k)
         given = function.instruction_output(k)
@@ -76,7 +76,7 @@ def evaluated(
     return outputs
 
 
-def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]:
+def borders(function: Function, arguments: Sequence[SX]) -> list[tuple[Border, SX]]:
     """The operations of a function with a corner or a jump, and the expression whose sign changes there.
 
     Of roots, square roots and powers between 0 and 1, the expression is what stands below the root; of steps,
@@ -94,9 +94,9 @@ def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]
         casadi.OP_SQRT: "root",
     }
     powers = (casadi.OP_POW, casadi.OP_CONSTPOW)
-    found: list[tuple[Border, Any]] = []
+    found: list[tuple[Border, SX]] = []
 
-    def apply(code: int, operands: list[Any], exponent: float | None) -> Any:
+    def apply(code: int, operands: list[Number], exponent: float | None) -> Number:
         if code == casadi.OP_HYPOT:
             found.append(("root", operands[0] ** 2 + operands[1] ** 2))
         elif code in powers and exponent is not None and 0.0 < exponent < 1.0:
@@ -111,7 +111,7 @@ def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]
     return found
 
 
-def called(function: Any, operands: Sequence[Any]) -> list[Any]:
+def called(function: Function, operands: Sequence[Number]) -> list[Number]:
     """The results of a function of CasADi, entry by entry, of expressions that are its arguments' entries."""
     import casadi
 
@@ -122,7 +122,7 @@ def called(function: Any, operands: Sequence[Any]) -> list[Any]:
     return [entry for result in never_inlined for entry in result.nonzeros()]
 
 
-def _applied(code: int, operands: list[Any], exponent: float | None) -> Any:
+def _applied(code: int, operands: list[Number], exponent: float | None) -> Number:
     """The result of an operation on numbers of any arithmetic."""
     import casadi
 
@@ -179,26 +179,26 @@ def _operations() -> Mapping[int, Operation]:
     }
 
 
-def _maximum(x: Any, y: Any) -> Any:
+def _maximum(x: Number, y: Number) -> Number:
     if isinstance(x, float):
         return max(x, y) if isinstance(y, float) else y.maximum(x)
     return x.maximum(y)
 
 
-def _positive(x: Any) -> Any:
+def _positive(x: Number) -> Number:
     return float(x > 0.0) if isinstance(x, float) else x.positive()
 
 
-def _zero(x: Any) -> Any:
+def _zero(x: Number) -> Number:
     return float(x == 0.0) if isinstance(x, float) else x.zero()
 
 
-def _true(x: Any) -> Any:
+def _true(x: Number) -> Number:
     """1 where x is not zero, else 0."""
     return _zero(_zero(x))
 
 
-def _atan2(y: Any, x: Any) -> Any:
+def _atan2(y: Number, x: Number) -> Number:
     if not isinstance(y, float):
         return y.atan2(x)
     if isinstance(x, float):
@@ -209,7 +209,7 @@ def _atan2(y: Any, x: Any) -> Any:
 def _method(name: str) -> Operation:
     """The function that numbers have as a method; of floats only zero, whose value is exact."""
 
-    def call(x: Any) -> Any:
+    def call(x: Number) -> Number:
         if isinstance(x, float):
             if x == 0.0 and name in AT_ZERO:
                 return AT_ZERO[name]
@@ -219,13 +219,13 @@ def _method(name: str) -> Operation:
     return call
 
 
-def _quotient(x: Any, y: Any) -> Any:
+def _quotient(x: Number, y: Number) -> Number:
     if isinstance(y, float) and abs(y) != 1.0:
         raise NotImplementedError(f"division by the constant {y} is not folded")
     return x / y
 
 
-def _power(x: Any, exponent: float) -> Any:
+def _power(x: Number, exponent: float) -> Number:
     if isinstance(x, float):
         raise NotImplementedError(f"a power of the constant {x} is not folded")
     return x**exponent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import Block, Pairs, Values
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 Interpolation = Literal["cubic", "linear", "steps"]
 ROUNDED = 8.0 * np.finfo(float).eps  # of the largest time: so near to a jump the step before still holds
@@ -74,7 +77,7 @@ class Data:
         return np.where(inside[:, None] & (order == 1), slopes, 0.0)
 
     @cached_property
-    def spline(self) -> Any:
+    def spline(self) -> CubicSpline:
         from scipy.interpolate import CubicSpline
 
         return CubicSpline(self.times, self.values)

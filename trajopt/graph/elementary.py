@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.graph.protocols import Pairs
 
 DURATION = "arc_duration"
@@ -31,12 +31,14 @@ class Power:
         self.outputs = {target: width}
         self._identity = np.eye(width)
 
-    def value(self, u: Mapping[str, Any]) -> dict[str, Any]:
+    def value(self, u: Mapping[str, Number]) -> dict[str, Number]:
         return {self.target: self._scaled(self._power(u), u)}
 
     expressions = value  # CasADi's symbols take the same operations
 
-    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+    def value_over(
+        self, u: Mapping[str, Sequence[Number]], number: Callable[[float], Number]
+    ) -> dict[str, list[Number]]:
         powers = [x if self.exponent == 1 else x * x for x in u[self.source]]
         return {self.target: [u[DURATION][0] * y for y in powers] if self.times_duration else powers}
 
@@ -66,13 +68,13 @@ class Power:
         ones = np.ones((len(self._identity), 1), dtype=bool)
         return {(self.source, DURATION): ones} if self.times_duration else {}
 
-    def _power(self, u: Mapping[str, Any]) -> Any:
+    def _power(self, u: Mapping[str, Number]) -> Number:
         return u[self.source] if self.exponent == 1 else u[self.source] ** 2
 
     def _slope(self, u: Mapping[str, Array]) -> Array:
         return np.ones_like(u[self.source]) if self.exponent == 1 else 2.0 * u[self.source]
 
-    def _scaled(self, values: Any, u: Mapping[str, Any]) -> Any:
+    def _scaled(self, values: Number, u: Mapping[str, Number]) -> Number:
         return u[DURATION] * values if self.times_duration else values
 
     def _diagonal(self, values: Array) -> Array:
@@ -92,13 +94,15 @@ class WeightedSum:
         self._factors = dict(factors)
         self._constant = np.broadcast_to(constant, self.outputs[target])
 
-    def value(self, u: Mapping[str, Any]) -> dict[str, Any]:
+    def value(self, u: Mapping[str, Number]) -> dict[str, Number]:
         found = sum(values * u[name] for name, values in self._factors.items())
         return {self.target: found + self._constant if self._constant.any() else found}
 
     expressions = value
 
-    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+    def value_over(
+        self, u: Mapping[str, Sequence[Number]], number: Callable[[float], Number]
+    ) -> dict[str, list[Number]]:
         factors, found = self._factors.items(), []
         for i, constant in enumerate(self._constant):
             start = number(constant) if constant else 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import ShapeError
 from trajopt.graph.any_arithmetic import Border, borders, evaluated, table_arguments
 from trajopt.graph.protocols import Pairs, SymbolicBlock, Values
@@ -39,7 +39,7 @@ class ExpressionBlock:
         self._columns, self._rows = slices_of(self.inputs), slices_of(self.outputs)
         self._size, self._height = sum(self.inputs.values()), sum(self.outputs.values())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickled as CasADi writes the expressions; functions are compiled of them on first use."""
         return _restored, (self._function.serialize(), tuple(self._symbols), tuple(self._expressions))
 
@@ -67,7 +67,9 @@ class ExpressionBlock:
             return dict.fromkeys(self._rows, found)
         return {name: found[:, rows].copy() for name, rows in self._rows.items()}
 
-    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+    def value_over(
+        self, u: Mapping[str, Sequence[Number]], number: Callable[[float], Number]
+    ) -> dict[str, list[Number]]:
         """y in any arithmetic, one operation of the expressions after the other."""
         found = evaluated(self._function, [u[name] for name in self.inputs], number)
         return dict(zip(self.outputs, found, strict=True))
@@ -232,13 +234,13 @@ class MappedExpression:
     Only the nonzeros of its matrix are computed; the result is dense, (K, rows, columns) or (K, rows).
     """
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in vars(self).items() if key != "_buffers"}
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         vars(self).update(state, _buffers=threading.local())
 
-    def __init__(self, name: str, arguments: list[Expression], matrix: Any) -> None:
+    def __init__(self, name: str, arguments: list[Expression], matrix: Number) -> None:
         import casadi
 
         nonzeros = casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else casadi.SX(0, 1)
@@ -291,7 +293,7 @@ def symbol(name: str, width: int) -> Expression:
     return casadi.SX.sym(name, width)
 
 
-def expression_of(value: Any) -> Expression:
+def expression_of(value: Number) -> Expression:
     """A number, an expression, or a list of them as one expression; NotImplementedError for anything else."""
     import casadi
 
@@ -313,7 +315,7 @@ def function_block(
     import casadi
 
     symbols, f = {name: symbol(name, width) for name, width in widths.items()}, getattr(casadi, function)
-    columns = [*symbols.values(), *([] if constant is None else [casadi.DM(constant)])]
+    columns: list[Number] = [*symbols.values(), *([] if constant is None else [casadi.DM(constant)])]
     return ExpressionBlock(symbols, {target: reduce(f, columns) if len(columns) > 1 else f(*columns)})
 
 
@@ -380,7 +382,7 @@ def _structure(matrix: Expression) -> Array:
     return found
 
 
-def gradient_at(function: Callable[..., Any], point: Sequence[Any]) -> list[Any]:
+def gradient_at(function: Callable[..., Number], point: Sequence[Number]) -> list[Number]:
     """Derivatives of a scalar function by its arguments, at a point of symbols or numbers."""
     import casadi
 

@@ -16,12 +16,12 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations_with_replacement, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from trajopt.base.arguments import implements
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import GraphCycleError, ShapeError, UnknownNameError
 from trajopt.graph.elementary import Power
 from trajopt.graph.expression import ExpressionBlock, joined
@@ -230,6 +230,9 @@ def _clusters(graph: Graph) -> list[list[Block]]:
     return clusters
 
 
+InputT = TypeVar("InputT")
+
+
 class NamedBlock:
     """A block with other names of its inputs and outputs, and full patterns where it states none.
 
@@ -263,7 +266,9 @@ class NamedBlock:
                 )
         return {new: found[name] for name, new in self._to.items()}
 
-    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+    def value_over(
+        self, u: Mapping[str, Sequence[Number]], number: Callable[[float], Number]
+    ) -> dict[str, list[Number]]:
         found = self.block.value_over(self._given(u), number)
         return {new: found[name] for name, new in self._to.items()}
 
@@ -291,7 +296,7 @@ class NamedBlock:
             return stated()
         return {(one, other): np.ones((rows, columns), bool) for (one, rows), (other, columns) in pairs}
 
-    def _given(self, u: Mapping[str, Any]) -> dict[str, Any]:
+    def _given(self, u: Mapping[str, InputT]) -> dict[str, InputT]:
         return {name: u[new] for name, new in self._from.items()}
 
     def _renamed(self, pairs: Pairs, first: Mapping[str, str]) -> Pairs:
@@ -498,7 +503,7 @@ class ChainRule:
 
 
 def neighbours(
-    names: Iterable[str], rows: Mapping[str, slice], like: Callable[[str], Any] = lambda name: None
+    names: Iterable[str], rows: Mapping[str, slice], like: Callable[[str], object] = lambda name: None
 ) -> list[list[str]]:
     """Names, in the order of their rows, parted where rows do not meet or what is alike differs."""
     runs: list[list[str]] = []

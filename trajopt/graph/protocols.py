@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 
 Values = dict[str, Array]  # quantity -> (K, width)
 Pairs = dict[tuple[str, str], Array]  # (output, input) or (input, input) -> (K, rows, columns)
@@ -68,7 +68,7 @@ class SecondOrderBlock(Block, Protocol):
 class SymbolicBlock(SecondOrderBlock, Protocol):
     """A block that can also be evaluated on CasADi symbols, so that `graph.fused` may join it with others."""
 
-    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+    def expressions(self, u: Mapping[str, Number]) -> dict[str, Number]:
         """y as expressions, columns of m, of the symbols u, columns of m_u."""
         ...
 
@@ -82,8 +82,8 @@ class AnyArithmeticBlock(Block, Protocol):
     """
 
     def value_over(
-        self, u: Mapping[str, Sequence[Any]], number: Callable[[float], Any]
-    ) -> dict[str, list[Any]]:
+        self, u: Mapping[str, Sequence[Number]], number: Callable[[float], Number]
+    ) -> dict[str, list[Number]]:
         """y, one number per component, of the inputs u; `number` makes a number of a constant.
 
         Raises NotImplementedError where an operation is not offered: the caller has no bound then.

@@ -54,7 +54,7 @@ class SavedExpression:
         for (quantity, width), column in zip(self.inputs, columns, strict=True):
             if column.numel() != width:
                 raise ShapeError(f"{quantity} has {column.numel()} components, the saved term takes {width}")
-        results: list[Any] = []
+        results: list[Expression] = []
         for step in self.steps:
             results.append(_result(step, columns, results))
         try:
@@ -67,14 +67,14 @@ def saved_expression(block: ExpressionBlock) -> SavedExpression:
     """The operations of a block with one output; NotImplementedError where it calls a table or a function."""
     steps: list[Step] = []
 
-    def keep(*step: Any) -> int:
+    def keep(*step: str | float) -> int:
         steps.append(step)
         return len(steps) - 1
 
-    def place_of(operand: Any) -> int:  # a float stands for a structural zero
+    def place_of(operand: float) -> int:  # a float stands for a structural zero
         return keep(NUMBER, operand) if isinstance(operand, float) else operand
 
-    def apply(code: int, operands: list[Any], _: float | None) -> int:
+    def apply(code: int, operands: list[float], _: float | None) -> int:
         if code not in _names():
             raise NotImplementedError(f"operation {code} of CasADi")
         return keep(_names()[code], *map(place_of, operands))
@@ -87,7 +87,7 @@ def saved_expression(block: ExpressionBlock) -> SavedExpression:
     return SavedExpression(tuple(block.inputs.items()), tuple(steps), tuple(map(place_of, outputs)))
 
 
-def _result(step: Step, columns: Sequence[Any], results: Sequence[Any]) -> Any:
+def _result(step: Step, columns: Sequence[Expression], results: Sequence[Expression]) -> Expression:
     """The expression of one step, of earlier ones."""
     import casadi
 
@@ -107,7 +107,7 @@ def _result(step: Step, columns: Sequence[Any], results: Sequence[Any]) -> Any:
     raise OptionError(f"a step of a saved term is {step!r:.80}: {kind} takes {count} operands")
 
 
-def _place(place: Any, among: Sequence[Any]) -> int:
+def _place(place: object, among: Sequence[object]) -> int:
     if type(place) is not int or not 0 <= place < len(among):
         raise OptionError(f"a saved term reads place {place!r:.40} of {len(among)}")
     return place

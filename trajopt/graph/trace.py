@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from trajopt.graph.quantities import QuantityTable, families_with_argument, term
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
+
+NodeFunction: TypeAlias = Callable[
+    [Any], Any
+]  # a user's: of the quantities of one node, an expression or a list
 
 _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
 
@@ -34,7 +38,7 @@ class NodeSymbols:
         self._aliases = width_of.aliases if isinstance(width_of, QuantityTable) else {}
         self.used: dict[str, Expression] = {}
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # an expression, or a family of them
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._named:
@@ -62,7 +66,7 @@ def column_of(node: NodeSymbols, quantity: str) -> Expression:
 class _Family:
     """A family of quantities, `node.position`, to be called with a name."""
 
-    def __init__(self, family: str, symbol: Callable[[str], Any]) -> None:
+    def __init__(self, family: str, symbol: Callable[[str], Expression]) -> None:
         self._family, self._symbol = family, symbol
 
     def __call__(self, of: str) -> Expression:
@@ -75,7 +79,7 @@ class _Family:
         raise OptionError(f"{self}, was indexed before that")
 
 
-def trace(function: Callable[[Any], object], target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
+def trace(function: NodeFunction, target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
     """The block y = f(u) of a user's function f of the quantities u of one node, named `target`.
 
     The function is called once, with an object whose attributes are columns of CasADi symbols, `node.q` (n,)
@@ -90,7 +94,7 @@ def trace(function: Callable[[Any], object], target: str, width_of: Callable[[st
 
 
 def trace_several(
-    function: Callable[..., Any], label: str, widths: Sequence[Callable[[str], int]]
+    function: Callable[..., object], label: str, widths: Sequence[Callable[[str], int]]
 ) -> tuple[Expression, list[dict[str, Expression]]]:
     """The expression that a function of several nodes returns, and the symbols of every node, by quantity.
 
@@ -105,7 +109,7 @@ def trace_several(
     return expression, [node.used for node in nodes]
 
 
-def refuse_other_arguments(function: Callable[..., Any], count: int, label: str) -> None:
+def refuse_other_arguments(function: Callable[..., object], count: int, label: str) -> None:
     """OptionError for a function that cannot be called with so many nodes and nothing else."""
     try:
         signature = inspect.signature(function)
@@ -122,7 +126,7 @@ def refuse_other_arguments(function: Callable[..., Any], count: int, label: str)
         ) from None
 
 
-def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> object:
+def _returned(function: Callable[..., object], nodes: Sequence[NodeSymbols], label: str) -> object:
     """The returned value; OptionError with the cause where the function raises."""
     refuse_other_arguments(function, len(nodes), label)
     try:

@@ -17,13 +17,14 @@ import functools
 import importlib.util
 import logging
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
-from typing import Any, Literal
+from types import MappingProxyType, ModuleType, SimpleNamespace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import check_choice, check_instance
 from trajopt.base.blas_threads import one_blas_thread
@@ -72,7 +73,9 @@ _STATUSES = {
     -199: Status.SOLVER_ERROR,
 }
 
-_DEFAULTS: Mapping[str, Any] = {
+Option: TypeAlias = str | int | float
+
+_DEFAULTS: Mapping[str, Option] = {
     "nlp_scaling_method": "none",
     # IPOPT's own 1e-8 leaves violations above tol, 0 costs accuracy and iterations where two bounds meet.
     "bound_relax_factor": BOUND_RELAXATION,
@@ -93,12 +96,12 @@ WRONG = 1e-4
 # From a thousand spans of six joints on, accelerations and jerks are 1e4 to 1e9 times the control points:
 # with MUMPS's own threshold of 1e-6, pivots lose digits, curvature is judged wrongly and the last iterations
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
-_LARGE_DEFAULTS: Mapping[str, Any] = {"mumps_pivtol": 1e-3, "mumps_pivot_order": 6}
+_LARGE_DEFAULTS: Mapping[str, Option] = {"mumps_pivtol": 1e-3, "mumps_pivot_order": 6}
 LARGE = 3000  # unknowns
 STILL = 5  # iterations in a row without a change of the objective, after which rounding is looked at
 _PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 # Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
-_WARM_DEFAULTS: Mapping[str, Any] = {
+_WARM_DEFAULTS: Mapping[str, Option] = {
     "warm_start_init_point": "yes",
     **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
     "warm_start_mult_bound_push": WARM_PUSH,
@@ -114,7 +117,7 @@ _WARM_DEFAULTS: Mapping[str, Any] = {
 # unknowns and 7986 rows takes 20 iterations and 0.9 s instead of 40 and 1.9, with pushes of 1e-6 1.4 s.
 _NEAR_START = {"mu_init": 1e-3, "bound_mult_init_method": "mu-based", **dict.fromkeys(_PUSHED[2:], 1e-4)}
 _NEAR_OPTIMUM = {"mu_init": 1e-5, "bound_mult_init_method": "mu-based"}
-_BY_START_KIND: Mapping[StartKind, Mapping[str, Any]] = {
+_BY_START_KIND: Mapping[StartKind, Mapping[str, Option]] = {
     StartKind.NEAR_START: _NEAR_START,
     StartKind.NEAR_BOUNDS: {**_NEAR_START, **dict.fromkeys(_PUSHED, FURTHER_ROWS)},
     StartKind.SAME_MOTION: {**_NEAR_OPTIMUM, **dict.fromkeys(_PUSHED, FURTHER_ROWS)},
@@ -145,7 +148,7 @@ class Ipopt(SolverSettings):
     """
 
     hessian: Literal["exact", "lbfgs"] = "exact"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
     feasibility: float = FEASIBILITY
     library: Literal["casadi", "cyipopt"] | None = None
 
@@ -161,7 +164,7 @@ class Ipopt(SolverSettings):
         converted = converted_options(self.options, _option_table(self.library)) if self.options else {}
         object.__setattr__(self, "options", MappingProxyType(converted))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickled by its settings: the read-only mapping of options cannot be pickled."""
         made = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         return functools.partial(type(self), **(made | {"options": dict(self.options)})), ()
@@ -301,7 +304,7 @@ class _Calls:
         looks = self.still >= STILL and self.still % STILL == 0 and (self.still // STILL).bit_count() == 1
         return looks and infeasibility <= self.tol and is_optimal_to_rounding(self.nlp, at, self.tol)
 
-    def finish(self, problem: Any) -> Result:
+    def finish(self, problem: BundledProblem) -> Result:
         self.problem = problem
         start = self.monitor.start
         # Lists, because cyipopt compares these arguments with [].
@@ -338,7 +341,7 @@ class _Calls:
         )
 
 
-def _library(name: str | None) -> Any:
+def _library(name: str | None) -> ModuleType:
     """`bundled_ipopt` or cyipopt, which have the same interface: the one named, else the first there is."""
     missing = []
     for each in ("casadi", "cyipopt") if name is None else (name,):
@@ -397,6 +400,8 @@ NAMES = (
 _int, _bool, _double = ctypes.c_int, ctypes.c_bool, ctypes.c_double
 _DTYPES = {_int: np.dtype(np.intc), _double: np.dtype(np.float64)}
 _ints, _doubles, _handle = ctypes.POINTER(_int), ctypes.POINTER(_double), ctypes.c_void_p
+Pointer: TypeAlias = Any  # of C, to integers or floats
+Numbers: TypeAlias = Sequence[float] | np.ndarray
 _head = (_int, _doubles, _bool)  # n, x, whether x is new
 _Values = ctypes.CFUNCTYPE(_bool, *_head, _doubles, _handle)  # of the objective or its gradient
 _Rows = ctypes.CFUNCTYPE(_bool, *_head, _int, _doubles, _handle)
@@ -418,7 +423,9 @@ class BundledProblem:
         where there are second derivatives; intermediate. What has no constraints may lack theirs
     """
 
-    def __init__(self, n: int, m: int, problem_obj: Any, lb: Any, ub: Any, cl: Any, cu: Any) -> None:
+    def __init__(
+        self, n: int, m: int, problem_obj: object, lb: ArrayLike, ub: ArrayLike, cl: ArrayLike, cu: ArrayLike
+    ) -> None:
         self._n, self._m, self._functions = n, m, problem_obj
         watch = getattr(problem_obj, "intermediate", None)
         empty = (np.empty(0, int), np.empty(0, int))
@@ -459,7 +466,7 @@ class BundledProblem:
             raise TypeError(f"IPOPT refuses {name} = {value!r}")
 
     def solve(
-        self, start: Any, row_multipliers: Any = (), lower: Any = (), upper: Any = ()
+        self, start: Numbers, row_multipliers: Numbers = (), lower: Numbers = (), upper: Numbers = ()
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """The final point, and its status, multipliers and rows."""
         y, g, objective = np.array(start, dtype=float), np.zeros(self._m), np.zeros(1)
@@ -496,15 +503,15 @@ class BundledProblem:
     def _values(self, name: str, size: int) -> Callable[..., bool]:
         """The callback for numbers, which stand last before the user's data."""
 
-        def fill(n: int, x: Any, new: bool, *rest: Any) -> bool:
+        def fill(n: int, x: Pointer, new: bool, *rest: Any) -> bool:
             return size == 0 or _filled(rest[-2], size, getattr(self._functions, name), _copy(x, n))
 
         return fill
 
-    def _entries(self, name: str, places: tuple[Any, Any]) -> Callable[..., bool]:
+    def _entries(self, name: str, places: tuple[np.ndarray, np.ndarray]) -> Callable[..., bool]:
         """The callback for entries of a sparse matrix, or for their places where no values are asked for."""
 
-        def fill(n: int, x: Any, new: bool, *rest: Any) -> bool:
+        def fill(n: int, x: Pointer, new: bool, *rest: Any) -> bool:
             *given, count, rows, columns, values, _ = rest
             if not values:
                 for target, numbers in zip((rows, columns), places, strict=True):
@@ -525,7 +532,7 @@ Problem = BundledProblem  # the name under which cyipopt has its own
 
 
 @functools.cache
-def library() -> Any:
+def library() -> ctypes.CDLL:
     """The shared library in CasADi's folder; ImportError where there is none."""
     spec = importlib.util.find_spec("casadi")
     folder = Path(spec.origin or "").parent if spec else Path()
@@ -565,18 +572,18 @@ def version() -> str:
     return ".".join(str(number.value) for number in numbers)
 
 
-def _copy(pointer: Any, size: int) -> np.ndarray:
+def _copy(pointer: Pointer, size: int) -> np.ndarray:
     """A copy of IPOPT's array, which it may write over later."""
     return np.array(_view(pointer, size, _double))
 
 
-def _view(pointer: Any, size: int, kind: Any) -> np.ndarray:
+def _view(pointer: Pointer, size: int, kind: Any) -> np.ndarray:
     """IPOPT's own array; NumPy's `as_array` casts the pointer, which leaves a reference cycle each time."""
     memory = (kind * size).from_address(ctypes.addressof(pointer.contents))
     return np.frombuffer(memory, _DTYPES[kind])  # NumPy would look up the type of `memory` each time
 
 
-def _filled(target: Any, size: int, function: Callable[..., Any], *arguments: Any) -> bool:
+def _filled(target: Pointer, size: int, function: Callable[..., ArrayLike], *arguments: object) -> bool:
     """Write what a function returns to IPOPT's array; False, a failed evaluation, where it raises."""
     try:
         _view(target, size, _double)[:] = function(*arguments)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -77,7 +76,7 @@ def parsed_options(listing: str) -> dict[str, IpoptOption]:
 
 
 def converted_options(
-    options: Mapping[str, Any], table: Mapping[str, IpoptOption]
+    options: Mapping[str, object], table: Mapping[str, IpoptOption]
 ) -> dict[str, str | int | float]:
     """`options` with values of the types that IPOPT expects; raises OptionError for those it refuses.
 

@@ -12,7 +12,7 @@ import copy
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from scipy import sparse
@@ -76,7 +76,11 @@ class Triplets:
         """Every row divided by the number in its row of a column, (m, 1)."""
         return Triplets(self.rows, self.columns, self.data / column[self.rows, 0], self.shape)
 
-    def __getitem__(self, rows: Any) -> Any:
+    @overload
+    def __getitem__(self, rows: int) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, rows: np.ndarray | Sequence[int]) -> Triplets: ...
+    def __getitem__(self, rows: int | np.ndarray | Sequence[int]) -> np.ndarray | Triplets:
         """Some of its rows, in their order, or one as an array."""
         if isinstance(rows, int):
             mine = self.rows == rows
@@ -87,7 +91,7 @@ class Triplets:
         kept = np.flatnonzero(mine >= 0)
         return Triplets(mine[kept], self.columns[kept], self.data[kept], (len(rows), self.shape[1]))
 
-    def tocsc(self) -> Any:
+    def tocsc(self) -> sparse.csc_array:
         """SciPy's matrix of compressed columns."""
         return sparse.coo_array((self.data, (self.rows, self.columns)), shape=self.shape).tocsc()
 
@@ -101,6 +105,9 @@ def sparse_steps_pay(nlp: Program) -> bool:
     equations = int(np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper))
     entries = 2 * (len(nlp.hessian_rows) + len(nlp.jacobian_rows))
     return entries <= DENSEST * (n + equations) ** 2
+
+
+Matrix: TypeAlias = Any  # an array, or `Triplets`: those of one program are all of one kind
 
 
 class Matrices:
@@ -133,11 +140,11 @@ class Matrices:
         same = all(own is other or np.array_equal(own, other) for own, other in both)
         return same and self.nlp.row_count == nlp.row_count
 
-    def constraints(self, jacobian: np.ndarray) -> Any:
+    def constraints(self, jacobian: np.ndarray) -> Matrix:
         """A from the entries of the Jacobian."""
         return self._of(self._constraints, np.append(jacobian, self._ones))
 
-    def hessian(self, entries: np.ndarray) -> Any:
+    def hessian(self, entries: np.ndarray) -> Matrix:
         """Both triangles from the entries of the lower one."""
         places, both = self._hessian
         return self._of(places, np.append(entries[both], self._zeros))
@@ -152,7 +159,7 @@ class Matrices:
         """Rows and columns of the entries of A: those of the Jacobian, then those of bounds."""
         return self._constraints.rows, self._constraints.columns
 
-    def _of(self, places: MatrixPlaces, values: np.ndarray) -> Any:
+    def _of(self, places: MatrixPlaces, values: np.ndarray) -> Matrix:
         return places.sparse(values) if self.is_sparse else places.dense(values)
 
 
@@ -189,20 +196,20 @@ def sparse_hessian(program: Program, values: Array) -> sparse.csr_array:
     return sparse.csr_array(lower + sparse.tril(lower, -1).T)
 
 
-def scattered(values: np.ndarray, places: Any, size: int) -> np.ndarray:
+def scattered(values: np.ndarray, places: np.ndarray | list[int], size: int) -> np.ndarray:
     """Values at places, numbers or a mask, of a vector (size,) that is zero elsewhere."""
     whole = np.zeros(size)
     whole[places] = values
     return whole
 
 
-def largest_entry(H: Any) -> float:
+def largest_entry(H: Matrix) -> float:
     """The largest absolute entry, or 1 where that is larger."""
     entries = H.data if isinstance(H, Triplets) else H
     return max(1.0, float(np.abs(entries).max(initial=0.0)))
 
 
-def row_lengths(A: Any) -> np.ndarray:
+def row_lengths(A: Matrix) -> np.ndarray:
     """Length of every row; of an entry that stands twice in a sparse matrix, both count."""
     if isinstance(A, Triplets):
         return np.sqrt(np.bincount(A.rows, A.data**2, minlength=A.shape[0]))
@@ -221,7 +228,7 @@ def independent_rows(A: np.ndarray, least: float) -> np.ndarray:
     return order[: np.count_nonzero(np.abs(np.diagonal(R)) > least)] - 1
 
 
-def shifted(H: Any, amount: float) -> Any:
+def shifted(H: Matrix, amount: float) -> Matrix:
     """H + amount times the identity, whose entries stand at the end of sparse ones."""
     if isinstance(H, Triplets):
         data = H.data.copy()

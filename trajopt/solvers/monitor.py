@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from trajopt.base.arguments import check_choice, list_names
+from trajopt.base.arrays import Number
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.kkt import falls_for_ever, largest_violation, multipliers_of
 from trajopt.solvers.solver import (
@@ -38,6 +39,9 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
+
+if TYPE_CHECKING:
+    from rich.live import Live
 
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 # Outcomes that a last evaluation which was not finite explains.
@@ -237,24 +241,22 @@ class Monitor:
     def _measure(self, y: np.ndarray) -> tuple[float, float]:
         return float(self.nlp.objective(y)), largest_violation(self.nlp, y, self.nlp.rows(y))
 
-    def _evaluate(self, kind: str, *arguments: Any) -> Any:
+    def _evaluate(self, kind: str, y: np.ndarray, *others: np.ndarray | float) -> Number:
         self._check_time()
         if self.reason is not None or self.failure is not None:
             raise self._refusal
-        value = self._guard(kind, getattr(self.nlp, kind), *arguments)
+        value = self._guard(kind, getattr(self.nlp, kind), y, *others)
         if self.reason is not None or self.failure is not None:
             raise self._refusal
         if not np.isfinite(value).all():
-            self._not_finite[kind] = (
-                f"{_name_entries(kind, value)} not finite{_cause(self.nlp, arguments[0])}"
-            )
+            self._not_finite[kind] = f"{_name_entries(kind, value)} not finite{_cause(self.nlp, y)}"
             if not (self._shorten and kind in ("objective", "rows")):
                 self.stop(Status.EVALUATION_ERROR)
             raise self._refusal
         self._not_finite.pop(kind, None)
         return value
 
-    def _guard(self, kind: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _guard(self, kind: str, function: Callable[..., object], *arguments: object) -> Number:
         began = time.perf_counter()
         try:
             return function(*arguments)
@@ -333,7 +335,7 @@ class Progress:
             display = "live" if terminal else "notebook" if stream is None and in_notebook() else "plain"
         self._display = display
         self._output: Any = None  # the output of a notebook's cell, once there is one
-        self._live: Any = None
+        self._live: Live | None = None
         self._last: Iteration | None = None
         self._shown: Iteration | None = None
         self._shown_at = -float("inf")

@@ -110,7 +110,7 @@ def run_solver(
 
 
 @functools.cache
-def _check_arguments(solve: Any) -> None:
+def _check_arguments(solve: Callable[..., object]) -> None:
     """Raise OptionError unless a method `solve` takes a run."""
     signature = inspect.signature(solve)
     if "run" not in signature.parameters:
@@ -130,7 +130,7 @@ def without_checkpoints(solver: Solver) -> Solver:
     return getattr(solver, "without_checkpoints", solver)
 
 
-def with_options(solver: Any, options: Mapping[str, Any]) -> Any:
+def with_options(solver: Any, options: Mapping[str, object]) -> Any:
     """The solver with options by name: its fields, those of the solver that it works through, or of IPOPT.
 
     OptionError for an unknown one, and where the solver takes none at all.

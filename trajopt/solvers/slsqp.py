@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.solvers.kkt import kkt_residuals, least_squares_multipliers, status_of_point
+from trajopt.solvers.kkt import kkt_residuals, least_squares_multipliers, multipliers_of, status_of_point
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.run import SolverSettings
@@ -77,12 +77,13 @@ class Slsqp(SolverSettings):
         if asked and not kkt_residuals(nlp, answer).error <= LITTLE:
             early = "its steps got short far from the KKT conditions"
             result = replace(result, status=Status.STEP_TOO_SMALL, detail=early)
+        of_rows, of_lower, of_upper = multipliers_of(nlp, answer)
         return replace(
             result,
             status=status_of_point(result, nlp, answer, self.feasibility, self.kkt_tol, self.acceptable_tol),
-            row_multipliers=answer.row_multipliers,
-            lower_multipliers=answer.lower_multipliers,
-            upper_multipliers=answer.upper_multipliers,
+            row_multipliers=of_rows,
+            lower_multipliers=of_lower,
+            upper_multipliers=of_upper,
         )
 
 

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from trajopt.base.arguments import check_choice, numbers, short_repr
@@ -310,7 +310,7 @@ def no_cost(over: NodeSet) -> OptionError:
     )
 
 
-def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> sparse.csr_array:
+def difference(nodes: Nodes, later: ArrayLike, earlier: ArrayLike, factor: float = 1.0) -> sparse.csr_array:
     """The rows term(later) - factor * term(earlier), one per pair of nodes (or for one pair), (rows, K).
 
     Nodes are numbered in time, so that `earlier` is the smaller number.

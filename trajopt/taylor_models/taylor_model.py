@@ -26,11 +26,10 @@ import math
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from math import comb
-from typing import Any
 
 import numpy as np
 
-from trajopt.base.arrays import Array, read_only
+from trajopt.base.arrays import Array, Number, read_only
 from trajopt.taylor_models import taylor_model as series
 
 Series = tuple[Array, Array, Array]
@@ -157,7 +156,7 @@ class TaylorModel:
         self.coefficients, self.radius, self._within = coefficients, radius, within
 
     @staticmethod
-    def constant(value: float) -> Any:
+    def constant(value: float) -> Number:
         """A number that is the same on all pieces; 0, 1 and -1 stay floats."""
         value = float(value)
         return value if value in (-1.0, 0.0, 1.0) else TaylorModel(np.array([[value]]), np.zeros(1))
@@ -195,7 +194,7 @@ class TaylorModel:
 
     # -- sums ---------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Number) -> Number:
         if not isinstance(other, TaylorModel):
             if other == 0.0:
                 return self
@@ -212,15 +211,15 @@ class TaylorModel:
         within = None if self._within is None else (-self._within[1], -self._within[0])
         return TaylorModel(-self.coefficients, self.radius, within)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Number) -> Number:
         return self + -other
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Number) -> Number:
         return -self + other
 
     # -- products -----------------------------------------------------------------------------------------
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Number) -> Number:
         if isinstance(other, TaylorModel):
             return self._times(other)
         factor = float(other)
@@ -255,25 +254,25 @@ class TaylorModel:
             )
         return TaylorModel(product, radius * UPWARDS + UNDERFLOW)
 
-    def __pow__(self, exponent: float) -> Any:
+    def __pow__(self, exponent: float) -> Number:
         """x^p by products for whole p, else by its series, for positive x."""
         if exponent != round(exponent) or abs(exponent) > ORDER:
             return self._composed(series.real_power(float(exponent)))
         if exponent < 0:
             return self.reciprocal() ** -exponent
-        result: Any = 1.0
+        result: Number = 1.0
         for _ in range(int(exponent)):
             result = self * result
         return result
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Number) -> Number:
         if isinstance(other, TaylorModel):
             return self * other.reciprocal()
         if other in (1.0, -1.0):
             return self * other
         return self * as_model(other).reciprocal()
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Number) -> Number:
         return self.reciprocal() * other
 
     # -- elementary functions -----------------------------------------------------------------------------
@@ -303,7 +302,7 @@ class TaylorModel:
     def atan(self) -> TaylorModel:
         return self._composed(series.arctangent)._at_most(QUARTER_TURN, self._known)
 
-    def atan2(self, x: TaylorModel | float) -> TaylorModel:
+    def atan2(self, x: Number) -> TaylorModel:
         """The angle of (x, self), anything where the pair may meet the half line x <= 0, self = 0."""
         x = as_model(x)
         with np.errstate(all="ignore"):
@@ -315,7 +314,7 @@ class TaylorModel:
         found = _chosen(x.range[0] > 0.0, right, found)
         return found._at_most(2.0 * QUARTER_TURN, self._known & x._known)
 
-    def angle(self, y: TaylorModel | float) -> TaylorModel:
+    def angle(self, y: Number) -> TaylorModel:
         """atan2(y, self)."""
         return as_model(y).atan2(self)
 
@@ -327,7 +326,7 @@ class TaylorModel:
             across = self._convex((high + low) / (high - low), np.abs)
         return _chosen(low >= 0.0, self, _chosen(high <= 0.0, -self, across))
 
-    def maximum(self, other: TaylorModel | float) -> TaylorModel:
+    def maximum(self, other: Number) -> TaylorModel:
         """The larger of both: other + max(self - other, 0) where they may cross.
 
         Of a quantity without a bound, such as at a pole, that of the other one is kept.
@@ -420,7 +419,7 @@ def _indicator(one: Array, zero: Array) -> TaylorModel:
     return TaylorModel(value[None], np.where(one | zero, 0.0, 0.5))
 
 
-def as_model(value: TaylorModel | float) -> TaylorModel:
+def as_model(value: Number) -> TaylorModel:
     """A Taylor model itself, or that of a number, on all pieces."""
     if isinstance(value, TaylorModel):
         return value

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.expression import Factor
@@ -44,7 +44,7 @@ class Arithmetic:
 
     operands: tuple[Term, ...] = ()  # the terms that this one is made of, where it is arithmetic of others
 
-    def __array_ufunc__(self: Term, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self: Term, function: np.ufunc, method: str, *inputs: Any, **options: object) -> Term:
         name = function.__name__
         if method == "__call__" and not options:
             if name in FUNCTIONS:
@@ -74,10 +74,13 @@ class Arithmetic:
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, component: int | slice, /) -> Term:
+        self._refuse_entry(component)
+
+    def _refuse_entry(self, component: object) -> NoReturn:
         raise OptionError(
-            f"{short_repr(self)} has no entry {short_repr(key)}: components of q, v, a, tau and states are "
-            "terms, trajopt.q[0]; take others inside a @trajopt.term"
+            f"{short_repr(self)} has no entry {short_repr(component)}: components of q, v, a, tau and states "
+            "are terms, trajopt.q[0]; take others inside a @trajopt.term"
         )
 
     __iter__ = None  # else Python would loop over entries without end
@@ -120,7 +123,7 @@ class Arithmetic:
     def __add__(self: Term, other: Operand) -> Combination:
         return added(self, other)
 
-    def __radd__(self: Term, other: Operand) -> Any:
+    def __radd__(self: Term, other: Operand) -> Term:
         if isinstance(other, int) and other == 0:  # where sum(terms) starts
             return self
         return added(other, self)
@@ -361,50 +364,50 @@ AXES = range(3)
 class Vector(Protocol):
     """Components by number: a list, an array, or a column of CasADi symbols."""
 
-    def __getitem__(self, component: int, /) -> Any: ...
+    def __getitem__(self, component: int, /) -> Number: ...
 
 
-def difference_of(later: Vector, earlier: Vector) -> list[Any]:
+def difference_of(later: Vector, earlier: Vector) -> list[Number]:
     """later - earlier."""
     return [later[i] - earlier[i] for i in AXES]
 
 
-def total(vectors: Iterable[Sequence[Any]]) -> list[Any]:
+def total(vectors: Iterable[Sequence[Number]]) -> list[Number]:
     """The sum of vectors of any one length."""
     return [sum(parts) for parts in zip(*vectors, strict=True)]
 
 
-def dot(a: Vector, b: Vector) -> Any:
+def dot(a: Vector, b: Vector) -> Number:
     """a . b."""
     return sum(a[i] * b[i] for i in AXES)
 
 
-def cross(a: Vector, b: Vector) -> list[Any]:
+def cross(a: Vector, b: Vector) -> list[Number]:
     """a x b."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def normalized(vector: Vector) -> list[Any]:
+def normalized(vector: Vector) -> list[Number]:
     """The vector at length one."""
     length = dot(vector, vector) ** 0.5
     return [vector[i] / length for i in AXES]
 
 
-def matrix_columns(R: Vector) -> list[list[Any]]:
+def matrix_columns(R: Vector) -> list[list[Number]]:
     """The columns of R: the axes of the frame in those of the world."""
     return [[R[len(AXES) * i + j] for i in AXES] for j in AXES]
 
 
-def turned(R: Vector, vector: Vector) -> list[Any]:
+def turned(R: Vector, vector: Vector) -> list[Number]:
     """R v."""
     return [dot(row, vector) for row in zip(*matrix_columns(R), strict=True)]
 
 
-def turned_back(R: Vector, vector: Vector) -> list[Any]:
+def turned_back(R: Vector, vector: Vector) -> list[Number]:
     """R' v."""
     return [dot(column, vector) for column in matrix_columns(R)]
 
 
-def sines_of_turn(columns: Sequence[Vector]) -> list[Any]:
+def sines_of_turn(columns: Sequence[Vector]) -> list[Number]:
     """The skew part of a rotation of these columns as a vector: its axis times the sine of its angle."""
     return [0.5 * (columns[j][k] - columns[k][j]) for j, k in ((1, 2), (2, 0), (0, 1))]

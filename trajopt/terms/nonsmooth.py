@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -238,7 +238,7 @@ def maximum(*terms: Operand) -> Maximum:
     return Maximum(tuple(pieces), None if floor is None else factor_of(floor))
 
 
-def minimum(*terms: Any) -> Combination:
+def minimum(*terms: Operand) -> Combination:
     """min(u_i, w_i, ...), component by component, (m,): -max(-u_i, -w_i, ...).
 
     It may be maximized (a negative weight) and bounded from below. Errors as in `maximum`.

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,10 @@ from trajopt.terms.arithmetic import Arithmetic, documented
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
     from trajopt.graph.protocols import Term
-    from trajopt.graph.trace import NodeSymbols
+    from trajopt.graph.trace import NodeFunction, NodeSymbols
+
+
+EntryT = TypeVar("EntryT")
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Quantity(Arithmetic):
     def __getitem__(self, component: int) -> ComponentTerm: ...
     @overload
     def __getitem__(self, component: slice) -> SliceTerm: ...
+    @overload
+    def __getitem__(self, component: int | slice) -> ComponentTerm | SliceTerm: ...
     def __getitem__(self, component: int | slice) -> ComponentTerm | SliceTerm:
         """One component as a term, (1,), or several: `trajopt.q[1]`, `trajopt.tau[6:]` from the seventh on.
 
@@ -89,7 +94,7 @@ class ExpressionTerm(Arithmetic):
     scene : the object that pictures show of it
     """
 
-    function: Callable[[Any], Any]
+    function: NodeFunction
     name: str
     components: tuple[str, ...] = ()
     unit: str | tuple[str, ...] = ""
@@ -116,14 +121,14 @@ class ExpressionTerm(Arithmetic):
         such component.
         """
         if not (is_slice(component) if isinstance(component, slice) else is_whole(component)):
-            return super().__getitem__(component)
+            self._refuse_entry(component)
         part = sides(component) if isinstance(component, slice) else int(component)
         chosen = ChosenComponents(self.name, part, self.function)
         named = chosen.of(self.components) if self.components else ()
         unit = self.unit if isinstance(self.unit, str) else tuple(chosen.of(self.unit))
         return ExpressionTerm(chosen, f"{self.name}[{spelled(part)}]", tuple(named), unit)
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
         """Pickled by its name in a module where it has one: plain pickle finds no function there."""
         module, name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
         if module != "__main__" and getattr(sys.modules.get(module), name, None) is self:
@@ -145,7 +150,7 @@ class ChosenComponents:
 
     term: str
     part: int | tuple[int | None, int | None, int | None]
-    function: Callable[[Any], Any]
+    function: NodeFunction
 
     def __call__(self, node: NodeSymbols) -> Sequence[Expression]:
         from trajopt.graph.expression import expression_of
@@ -153,7 +158,7 @@ class ChosenComponents:
         column = expression_of(self.function(node))
         return self.of([column[place] for place in range(column.numel())])
 
-    def of(self, values: Sequence[Any]) -> Sequence[Any]:
+    def of(self, values: Sequence[EntryT]) -> Sequence[EntryT]:
         """These of a sequence; OptionError where there are none."""
         each = slice(*self.part) if isinstance(self.part, tuple) else slice(self.part, self.part + 1 or None)
         if not values[each]:
@@ -182,7 +187,7 @@ class SliceTerm(ExpressionTerm):
     base: str = ""
     part: tuple[int | None, int | None, int | None] = (None, None, None)
 
-    def of(self, values: Sequence[Any]) -> Sequence[Any]:
+    def of(self, values: Sequence[EntryT]) -> Sequence[EntryT]:
         """The entries of this part, one value for every component of the base."""
         return values[slice(*self.part)]
 
@@ -249,18 +254,18 @@ class StateTerm(Arithmetic):
 
 
 @overload
-def term(function: Callable[[Any], Any]) -> ExpressionTerm: ...
+def term(function: NodeFunction) -> ExpressionTerm: ...
 @overload
 def term(
     *, name: str | None = None, components: Sequence[str] = (), unit: str | Sequence[str] = ""
-) -> Callable[[Callable[[Any], Any]], ExpressionTerm]: ...
+) -> Callable[[NodeFunction], ExpressionTerm]: ...
 def term(
-    function: Callable[[Any], Any] | None = None,
+    function: NodeFunction | None = None,
     *,
     name: str | None = None,
     components: Sequence[str] = (),
     unit: str | Sequence[str] = "",
-) -> ExpressionTerm | Callable[[Callable[[Any], Any]], ExpressionTerm]:
+) -> ExpressionTerm | Callable[[NodeFunction], ExpressionTerm]:
     """Make a term y = f(node), (m,), of a function of the quantities of one node.
 
         node.t, node.q, node.v, node.tau ...                  columns of 1, n, n, n components
@@ -280,7 +285,7 @@ def term(
     if name is not None:
         arguments.name(name, "the name of a term")
 
-    def made(decorated: Callable[[Any], Any]) -> ExpressionTerm:
+    def made(decorated: NodeFunction) -> ExpressionTerm:
         called = name or getattr(decorated, "__name__", "term")
         return ExpressionTerm(decorated, called, tuple(components), checked)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +24,7 @@ from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import described_joints, extra_leaf
 from trajopt.problem.contacts.loop_poses import fixed_at
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solvers.kkt import bound_violation
 from trajopt.solvers.matrices import product
@@ -291,7 +291,9 @@ def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
     hulls = [constraint for constraint in problem.constraints if constraint.hold == "hull"]
-    bounded: list[tuple[str, Any]] = [("q", hull) for hull in hulls if hull.term.quantity == "q"]
+    bounded: list[tuple[str, Constraint | AdditionalCurve]] = [
+        ("q", hull) for hull in hulls if hull.term.quantity == "q"
+    ]
     bounded += [(extra_leaf(name), extra) for name, extra in problem.extras.items()]
     for leaf, bound in bounded:
         group = layout.groups[spline_map.spline[leaf].group]
@@ -299,7 +301,7 @@ def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
         points = zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True)
         for arc, (low, high) in enumerate(points):
             lower, upper = bound.lower, bound.upper
-            if leaf == "q":
+            if isinstance(bound, Constraint):
                 lower, upper = bound.limits_at(arc, group.bases[arc].greville)
             low[:, curves] = np.maximum(low[:, curves], lower)
             high[:, curves] = np.minimum(high[:, curves], upper)

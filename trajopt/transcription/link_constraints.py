@@ -28,8 +28,9 @@ from scipy.sparse.csgraph import connected_components
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
+from trajopt.graph.protocols import Term
 from trajopt.graph.quantities import PARAMETER, extra_leaf, is_parameter, own_term, parameter_leaf
-from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Cost, Parameter
 from trajopt.problem.phases import TOTAL, Function, Link, PhaseInstant, Phases, TermLink, place
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
@@ -44,7 +45,7 @@ class Copy:
     """A term (width,) at an instant, which a parameter of the same or another phase equals."""
 
     instant: PhaseInstant
-    term: Any
+    term: Term
     width: int
 
 
@@ -61,7 +62,7 @@ class Side:
     constraints: list[tuple[Constraint, int | None]] = field(default_factory=list)
     costs: list[tuple[Cost, int | None]] = field(default_factory=list)
 
-    def equate(self, term: Any, parameter: str, width: int, over: NodeSet, name: str) -> None:
+    def equate(self, term: Term, parameter: str, width: int, over: NodeSet, name: str) -> None:
         """Add the equation that a term is a parameter."""
         zero = np.zeros(width)
         self.constraints.append((Constraint(term - terms.parameter(parameter), zero, zero, over, name), None))
@@ -98,7 +99,7 @@ class Links:
         return problem
 
     def define(
-        self, instant: PhaseInstant, term: Any, width: int, name: str, like: Copy | None = None
+        self, instant: PhaseInstant, term: Term, width: int, name: str, like: Copy | None = None
     ) -> Copy:
         """The copy `name` in the instant's phase, with the equation that it is the term there.
 
@@ -121,7 +122,7 @@ class Links:
             self.define(other, link.term, link.width, name, first)
         self.rows[link.name] = min(one.phase, other.phase), name
 
-    def host(self, function: Function) -> tuple[int, Any, NodeSet]:
+    def host(self, function: Function) -> tuple[int, Term, NodeSet]:
         """The phase that evaluates a function of instants, the function as a term of it, and where."""
         chosen = function.instants[function.host]
         inputs = {
@@ -327,7 +328,7 @@ def _interval(phases: Phases, instant: PhaseInstant, quantity: str, width: int) 
     """Least and greatest values (2, width) of a quantity that the conditions at an instant leave."""
     problem = phases.problems[instant.phase]
     low, high = np.full(width, -np.inf), np.full(width, np.inf)
-    bounds: list[Any] = [
+    bounds: list[Constraint | AdditionalCurve | Parameter] = [
         constraint
         for constraint in problem.constraints
         if constraint.term.quantity == quantity

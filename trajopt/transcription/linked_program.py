@@ -252,7 +252,7 @@ def _linked(asked: Asked, links: Links | None = None, *, guessed: bool = True) -
     return linked_problems(asked, links, guessed=guessed) if isinstance(asked, Phases) else None
 
 
-def _of_every_phase(asked: Asked, function: Callable[..., T], *arguments: Iterable[Any]) -> tuple[T, ...]:
+def _of_every_phase(asked: Asked, function: Callable[..., T], *arguments: Iterable[object]) -> tuple[T, ...]:
     """`function` of every part; an error of a phase begins with its name."""
     found = []
     for name, *own in zip(asked.phase_names, *arguments, strict=False):

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,8 @@ from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, product
 from trajopt.transcription.hessian import SecondDerivatives
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
+
+FunctionsT = TypeVar("FunctionsT", bound="ProgramFunctions")
 
 
 @dataclass(eq=False)
@@ -139,7 +141,7 @@ class ProgramMaps:
             weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[self.leaf_map.kept, None]
         linear_rows = np.repeat(np.arange(b.size), np.diff(A.indptr))
         return ProgramFunctions(
-            **{**vars(self), "chain": chain},
+            **vars(replace(self, chain=chain)),
             leaf_offset=self.leaf_map.offset(c),
             objective_weights=weights.ravel(),
             A=A,
@@ -259,8 +261,18 @@ class ProgramFunctions(ProgramMaps):
             self.__dict__["_last"] = cached
         return cached
 
+    @overload
+    def scaled(self, row_factors: Array, objective_factor: float) -> ProgramFunctions: ...
+    @overload
     def scaled(
-        self, row_factors: Array, objective_factor: float, made: Any = None, **others: Any
+        self, row_factors: Array, objective_factor: float, made: type[FunctionsT], **others: Any
+    ) -> FunctionsT: ...
+    def scaled(
+        self,
+        row_factors: Array,
+        objective_factor: float,
+        made: type[ProgramFunctions] | None = None,
+        **others: Any,
     ) -> ProgramFunctions:
         """The same functions, times constant factors of the rows (row_count,) and of the objective.
 

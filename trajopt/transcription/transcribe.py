@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -357,7 +356,7 @@ def program_at(
             np.maximum.at(least, rows, np.where(of_slack & ~is_slack, 0.0, np.minimum(by_row, 1.0)))
         objective, curvature = functions.objective(start), partial(_curvature, functions, start, sizes)
         scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least, curvature)
-    program: Any = functions.scaled(
+    return functions.scaled(
         scaling.rows,
         scaling.objective,
         NLP,
@@ -374,7 +373,6 @@ def program_at(
         component_names=structure.component_names,
         unknown_sizes=sizes,
     )
-    return program
 
 
 def _with_idle_controls(

@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -33,6 +33,7 @@ from trajopt.solvers.kkt import (
 )
 from trajopt.solvers.matrices import (
     Matrices,
+    Matrix,
     independent_rows,
     largest_entry,
     row_lengths,
@@ -160,7 +161,7 @@ class Values(NamedTuple):
     f: float
     g: np.ndarray
     rows: np.ndarray
-    A: Any
+    A: Matrix
 
 
 class NewtonIterates:

@@ -25,12 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.solvers.matrices import Triplets, row_lengths, scattered
+from trajopt.solvers.matrices import Matrix, Triplets, row_lengths, scattered
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.solver import (
     DEPENDENT,
@@ -49,9 +48,9 @@ class QuadraticProgram:
     H and A are both arrays, or both `Triplets`, of which `patterns` are known.
     """
 
-    H: Any
+    H: Matrix
     g: np.ndarray
-    A: Any
+    A: Matrix
     lower: np.ndarray
     upper: np.ndarray
     patterns: Patterns = field(default_factory=dict)
@@ -297,7 +296,7 @@ class _Homotopy:
         return found[: self.n], found[self.n :], float(np.abs(rest(found)).max(initial=0.0)) / size
 
 
-def factorized(H: Any, A: Any, active: list[int], patterns: Patterns) -> KktFactors | None:
+def factorized(H: Matrix, A: Matrix, active: list[int], patterns: Patterns) -> KktFactors | None:
     """The factors for active constraints of A (m, n); None where K is singular up to rounding."""
     first = SparseKkt(H, A, active, patterns) if isinstance(H, Triplets) else DenseKkt(H, A[active])
     return KktFactors(first, H.shape[0], active) if first.exists else None

@@ -18,13 +18,16 @@ least degree, which keeps L sparse.
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.solvers.matrices import Triplets, largest_entry
 from trajopt.solvers.solver import FEASIBILITY, REGULARIZATION, ROUNDING
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import SuperLU
 
 EPS = float(np.finfo(float).eps)
 MOST_PATTERNS = 4  # that are kept: the active sets of steps and of checks, and those of a few inputs
@@ -54,6 +57,7 @@ class KktPattern:
         return None if partner is None else PivotOrder(H, held, partner)
 
 
+Factors: TypeAlias = Any  # `OrderedFactors` or `SuperLuFactors`; None where K is singular
 Patterns = dict[tuple[int, ...], KktPattern]  # by active constraints: the last ones
 
 
@@ -87,7 +91,7 @@ class SparseKkt:
         self._H, self._held, self._size = H, A.data[self._pattern.kept], largest_entry(H)
 
     @functools.cached_property
-    def _factors(self) -> Any:
+    def _factors(self) -> Factors:
         order = self._pattern.order
         return None if order is None else OrderedFactors(order, self._H.data, self._held, self._size)
 
@@ -121,7 +125,7 @@ class SparseKkt:
         return self._sure_factors.solve(np.concatenate([right, np.zeros(self._m)]))[0][: self._n]
 
     @functools.cached_property
-    def _sure_factors(self) -> Any:
+    def _sure_factors(self) -> Factors:
         """The factors whose signs of pivots are certain; None where there are none."""
         if self._is_single and self._by_superlu is not None:
             return self._by_superlu
@@ -178,7 +182,7 @@ class SuperLuFactors:
 
     is_sure = True
 
-    def __init__(self, K: Triplets, factors: Any) -> None:
+    def __init__(self, K: Triplets, factors: SuperLU) -> None:
         self._K, self._factors = K.tocsc(), factors
 
     @functools.cached_property
