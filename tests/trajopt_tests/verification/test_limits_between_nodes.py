@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
 from sliding_mass import bump, judged, slide
-from tiers import fast_first
+from tiers import fast_first, long_first
 
 import dynamics
 import trajopt
@@ -185,8 +185,7 @@ def test_the_accuracy_between_nodes_is_the_users():
             solution.verify(accuracy=wrong)
 
 
-@pytest.mark.long
-@fast_first("count", [4, 60])
+@long_first("count", [20, 60])
 def test_random_peaks_wider_than_the_samples_are_never_passed(count):
     """Peaks anywhere, of any width from the resolution on, on limits of any size, against the accuracy."""
     generator = np.random.default_rng(12)
