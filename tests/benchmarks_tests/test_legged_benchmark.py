@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 
 import problems
 import trajopt
@@ -17,8 +18,7 @@ def test_the_trot_stays_on_its_plan_on_the_ground_of_mujoco():
     pytest.importorskip("mujoco")
     from benchmarks.legged.replay import replayed
 
-    solution = trajopt.solve(problems.quadruped_trot.build(), progress="silent")
-    place, turn, joint = replayed(solution)
+    place, turn, joint = replayed(solved_at_defaults("quadruped_trot"))
     assert 0.0 < place < 2e-3 and turn < 0.5 and joint < 2e-2
 
 

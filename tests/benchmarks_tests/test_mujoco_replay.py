@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 
 import dynamics
 import problems
-import trajopt
 from benchmarks.mujoco_replay import mjcf, replay_errors
 
 mujoco = pytest.importorskip("mujoco")
@@ -25,7 +25,7 @@ def test_accelerations_are_those_of_forward_dynamics():
 
 @pytest.mark.long
 def test_a_replayed_motion_ends_where_it_was_planned():
-    solution = trajopt.solve(problems.urdf_arm.build())
+    solution = solved_at_defaults("urdf_arm")
     for step, most in ((1e-3, 1e-4), (1e-4, 1e-6)):
         end, restarted = replay_errors(solution.problem.dynamics, solution, step)
         assert restarted <= end <= most

@@ -50,7 +50,7 @@ def test_a_report_fits_a_telephone(solution):
 
 
 def test_saturated_torques_are_active_where_their_multipliers_are():
-    solution = trajopt.solve(problems.two_link_rr.build())
+    solution = solved_at_defaults("two_link_rr")
     (first, *_) = active = report.active_constraints(solution)
     assert first.name == "torque limits" and {a.component for a in active} == {"shoulder", "elbow"}
     multipliers = solution.multipliers["torque limits"]

