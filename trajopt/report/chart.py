@@ -106,7 +106,7 @@ def charts(
     names = list(curves)
     groups = [names[start : start + len(PALETTE)] for start in range(0, len(names), len(PALETTE))]
     for number, group in enumerate(groups, start=1):
-        label = y_label if len(groups) == 1 else f"{y_label}, {number} of {len(groups)}:"
+        label = y_label if len(groups) == 1 else f"{y_label}, {number} of {len(groups)}"
         yield Chart(t, {name: curves[name] for name in group}, "t [s]", label, unit, limits=limits)
 
 

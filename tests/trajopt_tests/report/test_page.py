@@ -12,6 +12,7 @@ import trajopt
 from problems.gallery.classics import energy_budget
 from trajopt.base.svg_chart import line_chart, ticks, typeset
 from trajopt.report import page as report
+from trajopt.report.chart import charts
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +140,10 @@ def test_an_energy_budget_is_listed_as_a_limit():
     solution = trajopt.solve(energy_budget.build())
     (found,) = report.active_constraints(solution)
     assert found.name == "energy" and not found.equation
+
+
+def test_charts_of_many_curves_are_counted_in_captions_that_stand_alone():
+    t = np.linspace(0.0, 1.0, 5)
+    parts = list(charts(t, {f"q{k}": k * t for k in range(16)}, "positions [rad]"))
+    assert [part.y_label for part in parts] == [f"positions [rad], {k} of {len(parts)}" for k in (1, 2, 3)]
+    assert [name for part in parts for name in part.curves] == [f"q{k}" for k in range(16)]
