@@ -32,7 +32,7 @@ RECORDS = {
     "run",
     "kkt",
 }
-RECORDS |= {"refinement", "version", "format", "recipe"}
+RECORDS |= {"refinement", "version", "format", "recipe", "journal"}
 AS_SAVED = {"rounds", "signs", "gain", "settings", "bracket", "tolerance", "time"}  # of a certificate
 TIMES_RECORDED = {"history", "solves", "scaling_rows", "scaling_objective", "t"}
 ROUNDING = 1e-9  # of the largest multiplier: all of a constraint's are zero but for rounding
