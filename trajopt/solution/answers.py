@@ -34,7 +34,6 @@ DURATION_LOOKED_AT = (
     Status.ITERATION_LIMIT,
     Status.RESTORATION_FAILED,
 )
-LEFT_AT_REST = 1e-7  # of unknowns that count as one: interior points stop at the root of their barrier, 1e-8
 ZERO_COST = 1e-13  # scaled costs below, which were about one at the guess, are zero
 
 
@@ -62,14 +61,13 @@ def rested(program: NLP | LinkedProgram, result: Result) -> Result:
         for group in nlp.unknowns.layout.groups:
             largest = np.max([np.abs(arc).max(axis=0) for arc in group.control_points(x)], axis=0)
             for of_arc in group.control_points(rests):
-                of_arc[:] = largest <= LEFT_AT_REST
+                of_arc[:] = largest <= 1e-7  # interior points stop at the root of their barrier, 1e-8
         y[place] = np.where(rests[free], np.clip(0.0, nlp.lower, nlp.upper), y[place])
     if np.array_equal(y, result.y):
         return result
     rows, there = program.rows(result.y), program.rows(y)
-    explained = np.abs(result.row_multipliers) @ np.maximum(
-        bound_violation(rows, program.row_lower, program.row_upper), 0.0
-    )
+    violated = np.maximum(bound_violation(rows, program.row_lower, program.row_upper), 0.0)
+    explained = np.abs(result.row_multipliers) @ violated
     before, after = program.objective(result.y), program.objective(y)
     keeps = largest_violation(program, y, there) <= largest_violation(program, result.y, rows)
     return replace(result, y=y) if keeps and after <= before + explained + ROUNDING * abs(before) else result

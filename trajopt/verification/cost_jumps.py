@@ -33,11 +33,7 @@ from trajopt.transcription.nlp import NLP
 from trajopt.transcription.row_groups import Objective
 from trajopt.verification.nearby_points import NearbyPoints
 
-HALVINGS = 30  # of the way between nodes: what is not within a billionth of it is no jump
 BESIDE = 0.25  # of the way: how far to both sides a jump is looked for on lines beside it
-SHIFT = 1e-5  # of the largest value of a leaf: how far these lines are beside
-
-
 MINOR = 0.1  # of what is allowed: the least jump that counts; of a descent: what leaving limits adds
 ACROSS = (
     "the motion need not be optimal: {}, and the objective falls as it jumps elsewhere on the motion, which "
@@ -135,8 +131,12 @@ def _jumps(nlp: NLP, leaves: dict[str, Array], least: float) -> Iterator[Jump]:
         first = np.flatnonzero(inside & weighed[:-1])
         line = _Line(graph, bare(objective.quantity), objective.weight, leaves, first)
         alpha, before, after = line.steepest(0.0, 1.0, least)
-        for i in np.flatnonzero(np.abs(after - before) > least):
-            turns = line.turns(int(i), float(alpha[i]), abs(float(after[i] - before[i])))
+        sizes = np.abs(after - before)
+        # The hundred largest tell whether a motion is a minimum: a staircase may have one between any nodes
+        for i in sorted(np.argsort(-sizes, kind="stable")[:100]):
+            if not sizes[i] > least:
+                continue
+            turns = line.turns(int(i), float(alpha[i]), float(sizes[i]))
             time = float(t[first[i]] + alpha[i] * (t[first[i] + 1] - t[first[i]]))
             sides = float(before[i]), float(after[i])
             yield Jump(objective, *sides, int(first[i]), float(alpha[i]), time, turns)
@@ -188,7 +188,7 @@ class _Line:
         rows = np.arange(self.count) if rows is None else rows
         one, other = np.full(rows.size, low), np.full(rows.size, high)
         here, there = self.cost(one, rows, beside), self.cost(other, rows, beside)
-        for _ in range(HALVINGS):
+        for _ in range(30):  # to a billionth of the way between nodes: what changes on more is no jump
             left = np.flatnonzero(np.abs(there - here) > least)
             if not left.size:
                 break
@@ -206,7 +206,8 @@ class _Line:
         found = {}
         for name, way in self.way.items():
             width = way.shape[1]
-            steps = SHIFT * np.where(self.size[name] > 0.0, self.size[name], 1.0)
+            # Lines beside are apart by a small part of the largest value of a leaf
+            steps = 1e-5 * np.where(self.size[name] > 0.0, self.size[name], 1.0)
             moved = {name: np.concatenate([np.diag(steps), -np.diag(steps)])}
             where, here, there = self.steepest(
                 alpha - BESIDE, alpha + BESIDE, 0.0, np.full(2 * width, row), moved
