@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trajopt.base.arrays import Number
 from trajopt.base.errors import OptionError
 from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.costs_and_constraints import Constraint
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
     from trajopt.problem.problem import Problem
 
-Wrench = Callable[[Any], list[Any]]  # (6,) of a node: [moment; force] about the world origin
+Wrench = Callable[[Any], list[Number]]  # (6,) of a node: [moment; force] about the world origin
 
 
 def refuse_other_meshes(problem: Problem, what: str) -> None:

@@ -68,7 +68,7 @@ def bound_of(
     return np.broadcast_to(array, (width,)).copy()
 
 
-def filled(value: Any, absent: float) -> Any:
+def filled(value: object, absent: float) -> Any:
     """A value, or a list, with `absent` in place of None."""
     if value is None:
         return absent
@@ -172,7 +172,7 @@ def index_of(name: Any, names: Sequence[str], kind: str = "joint") -> int:
     return list(names).index(name)
 
 
-def refuse_again(name: str, kind: str, known: Mapping[str, Any]) -> None:
+def refuse_again(name: str, kind: str, known: Mapping[str, object]) -> None:
     """OptionError where a name is known already."""
     arguments.name(name, f"the name of a {kind}")
     if name in known:
@@ -184,7 +184,7 @@ def checked_blocks(
     dynamics: Dynamics,
     table: QuantityTable,
     datasets: Iterable[Data],
-    known: Iterable[tuple[Any, tuple[Block, ...]]],
+    known: Iterable[tuple[Term, tuple[Block, ...]]],
 ) -> tuple[Block, ...]:
     """The blocks of a term, with those of its data; raises the errors of the checks below.
 
@@ -202,7 +202,9 @@ def checked_blocks(
     return (*(DataBlock(data) for data in datasets if data.quantity in wanted), *blocks)
 
 
-def check_name(term: Term, blocks: tuple[Block, ...], known: Iterable[tuple[Any, tuple[Block, ...]]]) -> None:
+def check_name(
+    term: Term, blocks: tuple[Block, ...], known: Iterable[tuple[Term, tuple[Block, ...]]]
+) -> None:
     """Raise OptionError where another known term of the same quantity computes something else.
 
     Quantities are distinguished by their names: of two terms of one name only one would count.
@@ -222,7 +224,7 @@ def label_of(given: object, term: Any, ending: str = "") -> str:
     return arguments.name(given, "name")
 
 
-def check_bounds_are_given(label: str, given: Sequence[Any]) -> None:
+def check_bounds_are_given(label: str, given: Sequence[object]) -> None:
     """OptionError where all bounds are None."""
     if all(each is None for each in given):
         raise OptionError(f"'{label}' has no bound: give lower=, upper= or equals=")

@@ -6,7 +6,7 @@ The start of the motion in seconds is set here, too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
@@ -30,7 +30,7 @@ class Instant:
         return f"the {self.over.written}"
 
 
-def instant_of(problem: Problem, over: Any) -> Instant:
+def instant_of(problem: Problem, over: object) -> Instant:
     """The instant that users mean by `over`; OptionError where it is not one node."""
     chosen = node_set(over)
     one = isinstance(chosen, MotionEnd) or (isinstance(chosen, ArcNodes) and chosen.part in ("start", "end"))

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.base.arguments import check_function, check_instance, list_names, pluralize, short_repr
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.base.facts import Facts
 from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
@@ -94,7 +94,7 @@ class Phases:
 
     def link(
         self,
-        what: Term | Callable[..., Any],
+        what: Term | Callable[..., Number],
         *instants: Instant,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
@@ -127,7 +127,7 @@ class Phases:
 
     def minimize(
         self,
-        what: Term | Callable[..., Any],
+        what: Term | Callable[..., Number],
         *instants: Instant,
         weight: float = 1.0,
         name: str | None = None,
@@ -244,7 +244,7 @@ def checked_asked(asked: Any) -> Any:
     return asked if isinstance(asked, Phases) else checked_problem(asked)
 
 
-def _total(*nodes: NodeSymbols) -> Any:
+def _total(*nodes: NodeSymbols) -> Number:
     """The sum of the durations of several phases."""
     return sum(node.duration for node in nodes)
 

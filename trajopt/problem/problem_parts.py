@@ -69,7 +69,7 @@ from trajopt.terms.term import BlockTerm, ComponentTerm, SliceTerm, StateTerm, c
 START_TIME = "start time"  # the parameter of a motion whose start is free
 PURE = "1"  # the unit of a number without one
 
-TracedTerms = tuple[tuple[Any, tuple[Block, ...]], ...]  # the terms of one quantity, each with its blocks
+TracedTerms = tuple[tuple[Term, tuple[Block, ...]], ...]  # the terms of one quantity, each with its blocks
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
@@ -108,10 +108,10 @@ class ProblemParts:
     start_time: float | None = field(default=0.0, init=False)  # s; None where it is a parameter
     unsaved: dict[str, str] = field(default_factory=dict, init=False)  # what its file does not hold -> why
     _blocks: dict[str, TracedTerms] = field(default_factory=dict, init=False, repr=False)
-    _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
-    _quantities: tuple[list[Any], QuantityTable | None] = field(default=([], None), init=False, repr=False)
+    _tested_blocks: set[object] = field(default_factory=set, init=False, repr=False)
+    _quantities: tuple[list[object], QuantityTable | None] = field(default=([], None), init=False, repr=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """The pickled state: without traced blocks, which hold compiled functions."""
         return vars(self) | {"_blocks": {}, "_tested_blocks": set(), "_quantities": ([], None)}
 

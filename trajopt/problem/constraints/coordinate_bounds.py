@@ -105,7 +105,7 @@ def passive_torques(
     ]
 
 
-def of_motors(problem: Problem, term: Term) -> Any:
+def of_motors(problem: Problem, term: Term) -> Term:
     """A cost's term without the squared torques of joints that nothing ever drives.
 
     They are zero where equations hold; counted, they would outweigh those of motors before that, by a million
@@ -169,7 +169,7 @@ Limit = tuple[terms.Quantity, Array, Array, Literal["nodes", "hull"], str]
 
 
 def boundary_values(
-    dynamics: Dynamics, place: str, given: Mapping[str, Any]
+    dynamics: Dynamics, place: str, given: Mapping[str, object]
 ) -> Iterator[tuple[terms.Quantity, Array, Array, str]]:
     """(term, lower and upper bounds, label) of each value that is given: see `Problem.start_at`.
 
@@ -223,11 +223,11 @@ def warn_of_degrees(
         )
 
 
-def _listed(dynamics: Any, values: Any, label: str) -> Any:
+def _listed(dynamics: Any, values: object, label: str) -> object:
     """Values of states by name as one list, None for those that are left out; a list as it is."""
     if not isinstance(values, Mapping) or not isinstance(dynamics, StateEquations):
         return values
-    listed: list[Any] = [None] * len(dynamics.state_names)
+    listed: list[object] = [None] * len(dynamics.state_names)
     places = slices_of(dynamics.states)
     for name, value in values.items():
         index_of(name, list(places), f"state of '{label}'")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import number, short_repr
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import DesignableDynamics, Term
@@ -105,7 +105,7 @@ def _term_of(name: str, value: Any) -> Any:
         )
     parts = [part if isinstance(part, Quantity) else number(part, f"a part of '{name}'") for part in value]
 
-    def listed(node: NodeSymbols) -> list[Any]:
+    def listed(node: NodeSymbols) -> list[Number]:
         from trajopt.graph.trace import column_of
 
         return [column_of(node, part.quantity) if isinstance(part, Quantity) else part for part in parts]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import check_known
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError
 from trajopt.problem.guess import GuessedCurve
 from trajopt.splines.basis import BORDER_SIDE
@@ -53,7 +53,7 @@ class WrappedGuess:
         return values
 
 
-def unwound(p: Array, turns: Any) -> Array:
+def unwound(p: Array, turns: ArrayLike) -> Array:
     """(..., 3) rotation vectors less some whole turns about their own axes."""
     length = np.linalg.norm(p, axis=-1, keepdims=True)
     return p - tau * np.expand_dims(turns, -1) * p / np.where(length > 0.0, length, 1.0)
@@ -157,25 +157,25 @@ def _wrap(problem: Problem, places: Sequence[int], name: str, arc: int, r: Array
     problem.subject_to(turned, (pi - off) ** 2, (pi + off) ** 2, over=ArcNodes(arc, "end"))
 
 
-def apart(turned: Any, places: Sequence[int], name: str, node: NodeSymbols) -> list[Any]:
+def apart(turned: Number, places: Sequence[int], name: str, node: NodeSymbols) -> list[Number]:
     """p and v less those that a border gives, (6,)."""
     given = turned(node.parameter(name), node.parameter(f"{name}, its rate"))
     here = [*(node.q[i] for i in places), *(node.v[i] for i in places)]
     return [own - other for own, other in zip(here, given, strict=True)]
 
 
-def angle_squared(name: str, node: NodeSymbols) -> Any:
+def angle_squared(name: str, node: NodeSymbols) -> Number:
     """|r|^2, in rad^2."""
     r = node.parameter(name)
     return sum(r[i] * r[i] for i in range(3))
 
 
-def before(r: Vector, w: Vector) -> list[Any]:
+def before(r: Vector, w: Vector) -> list[Number]:
     """r and w."""
     return [r[0], r[1], r[2], w[0], w[1], w[2]]
 
 
-def behind(r: Vector, w: Vector) -> list[Any]:
+def behind(r: Vector, w: Vector) -> list[Number]:
     """g(r) and g'(r) w."""
     s = sum(r[i] * r[i] for i in range(3))
     share = tau * s**-0.5

@@ -56,7 +56,7 @@ class Slack:
     over: NodeSet
 
     @property
-    def rows(self) -> Iterator[tuple[Any, NDArray[np.float64] | float]]:
+    def rows(self) -> Iterator[tuple[Term, NDArray[np.float64] | float]]:
         """Terms and their lower bounds: s - piece >= 0, s >= floor."""
         if isinstance(self.maximum, Norm):  # whose slack has a bound alone
             return
@@ -77,7 +77,10 @@ def smooth_cost(problem: Problem, term: Term, weight: float, over: NodeSet) -> A
 
 
 def integral_constraint(
-    problem: Problem, integral: Integral, bounds: tuple[Any, Any, Any], name: str | None
+    problem: Problem,
+    integral: Integral,
+    bounds: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
+    name: str | None,
 ) -> IntegralConstraint:
     """The bounded integral of a call of `Problem.subject_to`; its maxima become slacks.
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from trajopt.base import arguments
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols import CarriedFrames
@@ -151,12 +151,12 @@ class Closure:
         labels, units = (*self.labels, *("turned over",) * over), (*self.units, *("1",) * over)
         return ExpressionTerm(self._misfit, f"misfit of {self.name}", labels, units)
 
-    def wrench_on_b(self, node: NodeSymbols) -> list[Any]:
+    def wrench_on_b(self, node: NodeSymbols) -> list[Number]:
         """(6,) [moment; force] about the world origin on the link of frame b, N m and N."""
         force, moment, place = self._force(node), self._moment(node), node.position(self.frame_b)
         return [a + b for a, b in zip(cross(place, force), moment, strict=True)] + force
 
-    def wrench_on_a(self, node: NodeSymbols) -> list[Any]:
+    def wrench_on_a(self, node: NodeSymbols) -> list[Number]:
         """(6,), the opposite one on the link of frame a."""
         return [-each for each in self.wrench_on_b(node)]
 
@@ -166,15 +166,15 @@ class Closure:
         labels, units = ([each[row] for row in self.kept] for each in (self.labels, units))
         return ExpressionTerm(read, name, tuple(labels), tuple(units))
 
-    def _kept_gap(self, node: NodeSymbols) -> list[Any]:
+    def _kept_gap(self, node: NodeSymbols) -> list[Number]:
         rows = self._gap(node)
         return [rows[row] for row in self.kept]
 
-    def _kept_speed(self, node: NodeSymbols) -> list[Any]:
+    def _kept_speed(self, node: NodeSymbols) -> list[Number]:
         rows = self._speed(node)
         return [rows[row] for row in self.kept]
 
-    def _gap(self, node: NodeSymbols) -> list[Any]:
+    def _gap(self, node: NodeSymbols) -> list[Number]:
         place, rows = along(self.basis, self._apart(node)), []
         if self.kind == "pin":
             axis = self._axis()
@@ -183,14 +183,14 @@ class Closure:
             rows = along(self.basis, sines_of_turn(self._turn(node)))
         return place + [rows[turn] for turn in self.turns]
 
-    def _speed(self, node: NodeSymbols) -> list[Any]:
+    def _speed(self, node: NodeSymbols) -> list[Number]:
         a, b = node.velocity(self.frame_a), node.velocity(self.frame_b)
         moved = cross(a, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
         linear = difference_of(difference_of(b[PLACES:], a[PLACES:]), moved)
         rows = along(self.basis, self._in_a(node, difference_of(b, a))) if self.turns else []
         return along(self.basis, self._in_a(node, linear)) + [rows[turn] for turn in self.turns]
 
-    def _misfit(self, node: NodeSymbols) -> list[Any]:
+    def _misfit(self, node: NodeSymbols) -> list[Number]:
         gap = self._gap(node)
         if not self.turns:
             return gap
@@ -200,34 +200,34 @@ class Closure:
         axis = self._axis()
         return [*gap, 1.0 - dot(axis, _turned_by(turn, axis))]
 
-    def _force(self, node: NodeSymbols) -> list[Any]:
+    def _force(self, node: NodeSymbols) -> list[Number]:
         return self._pushed(node, f"force of {self.name}")
 
-    def _moment(self, node: NodeSymbols) -> list[Any]:
+    def _moment(self, node: NodeSymbols) -> list[Number]:
         return self._pushed(node, f"moment of {self.name}")
 
-    def _pushed(self, node: NodeSymbols, curve: str) -> list[Any]:
+    def _pushed(self, node: NodeSymbols, curve: str) -> list[Number]:
         """(3,) in world axes, of a curve; zero where there is none."""
         if curve not in self.curves:
             return [0.0, 0.0, 0.0]
         return turned(node.orientation(self.frame_a), self._pushed_in_a(node, curve))
 
-    def _force_in_a(self, node: NodeSymbols) -> list[Any]:
+    def _force_in_a(self, node: NodeSymbols) -> list[Number]:
         return self._pushed_in_a(node, f"force of {self.name}")
 
-    def _pushed_in_a(self, node: NodeSymbols, curve: str) -> list[Any]:
+    def _pushed_in_a(self, node: NodeSymbols, curve: str) -> list[Number]:
         directions = self.curves.get(curve, ())
         push = node.extra(curve) if directions else ()
         return [sum(push[k] * axis[row] for k, row in enumerate(directions)) for axis in self.basis.T]
 
-    def _apart(self, node: NodeSymbols) -> list[Any]:
+    def _apart(self, node: NodeSymbols) -> list[Number]:
         """p_b - p_a in axes of frame a."""
         return self._in_a(node, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
 
-    def _in_a(self, node: NodeSymbols, vector: Sequence[Any]) -> list[Any]:
+    def _in_a(self, node: NodeSymbols, vector: Sequence[Number]) -> list[Number]:
         return turned_back(node.orientation(self.frame_a), vector)
 
-    def _turn(self, node: NodeSymbols) -> list[list[Any]]:
+    def _turn(self, node: NodeSymbols) -> list[list[Number]]:
         """The columns of A' B R', the identity where b is turned as it belongs."""
         b = node.orientation(self.frame_b)
         return [self._in_a(node, turned(b, row)) for row in self.rotation]
@@ -238,12 +238,12 @@ class Closure:
         return self.basis[axis].tolist()
 
 
-def along(basis: Array, vector: Sequence[Any]) -> list[Any]:
+def along(basis: Array, vector: Sequence[Number]) -> list[Number]:
     """The components of a vector along the rows of a basis."""
     return [sum(own * vector[i] for i, own in enumerate(row) if own) for row in basis.tolist()]
 
 
-def _turned_by(columns: Sequence[Sequence[Any]], vector: Sequence[Any]) -> list[Any]:
+def _turned_by(columns: Sequence[Sequence[Number]], vector: Sequence[Number]) -> list[Number]:
     """A rotation of these columns times a vector."""
     return [dot(row, vector) for row in zip(*columns, strict=True)]
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base import arguments
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols import FloatingDynamics
 from trajopt.graph.quantities import AXIS_NAMES
@@ -145,7 +145,7 @@ class Contact:
         """Name of the unknown multiples of the weight times a second, in place of lambda."""
         return f"impulse {self.frame}, arc {arc}"
 
-    def impulse_wrench(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def impulse_wrench(self, node: NodeSymbols, arc: int) -> list[Number]:
         """(6,) [moment; impulse] about the world origin, N m s and N s, where an arc begins."""
         shares = node.parameter(self.impulse_name(arc))
         return _wrench(self._at_points(node, self.ground[arc], shares))
@@ -158,24 +158,24 @@ class Contact:
         """True if its height is held in an arc."""
         return not self.is_point or self.ground[arc].order[2] in self.held[arc]
 
-    def place(self, node: NodeSymbols, offset: Array) -> list[Any]:
+    def place(self, node: NodeSymbols, offset: Array) -> list[Number]:
         """(3,) m, world axes, of a point of the sole."""
         origin = node.position(self.frame)
         away = turned(node.orientation(self.frame), offset) if offset.any() else offset
         return [origin[i] + away[i] for i in AXES]
 
-    def wrench(self, node: NodeSymbols) -> list[Any]:
+    def wrench(self, node: NodeSymbols) -> list[Number]:
         """(6,) [moment; force] about the world origin, N m and N."""
         return _wrench(self.pushes(node, node.extra))
 
-    def reaction(self, node: NodeSymbols, frame: str) -> list[Any]:
+    def reaction(self, node: NodeSymbols, frame: str) -> list[Number]:
         """(6,) the opposite wrench on what a frame's surfaces belong to."""
         on_it = [ground for ground in self.grounds if ground.frame == frame]
         return [-each for each in _wrench(self.pushes(node, node.extra, on_it))]
 
     def pushes(
-        self, node: NodeSymbols, read: Callable[[str], Any], surfaces: Sequence[Surface] | None = None
-    ) -> Iterator[tuple[list[Any], list[Any]]]:
+        self, node: NodeSymbols, read: Callable[[str], Number], surfaces: Sequence[Surface] | None = None
+    ) -> Iterator[tuple[list[Number], list[Number]]]:
         """Place and force, or what `read` gives of it, of every point of the sole and every surface."""
         for ground, curve in zip(self.grounds, self.curves, strict=True):
             if surfaces is None or ground in surfaces:
@@ -183,22 +183,22 @@ class Contact:
 
     def _at_points(
         self, node: NodeSymbols, ground: Surface, shares: Array
-    ) -> Iterator[tuple[list[Any], list[Any]]]:
+    ) -> Iterator[tuple[list[Number], list[Number]]]:
         for number, offset in enumerate(self.points):
             place = self.place(node, offset)
             share = [shares[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
             yield place, self.pushed(axes_of(node, ground, place), share)
 
-    def _force(self, node: NodeSymbols) -> list[Any]:
+    def _force(self, node: NodeSymbols) -> list[Number]:
         return self.wrench(node)[3:]
 
-    def _impulse(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def _impulse(self, node: NodeSymbols, arc: int) -> list[Number]:
         return self.impulse_wrench(node, arc)[3:]
 
-    def _force_rate(self, node: NodeSymbols) -> list[Any]:
+    def _force_rate(self, node: NodeSymbols) -> list[Number]:
         return total(force for _, force in self.pushes(node, node.rate))
 
-    def pushed(self, axes: Sequence[Sequence[Any]], share: Sequence[Any]) -> list[Any]:
+    def pushed(self, axes: Sequence[Sequence[Number]], share: Sequence[Number]) -> list[Number]:
         """(3,) N, world axes, the force at one point of the sole of its four lambda.
 
         axes : tangents and normal of the surface there, world axes
@@ -207,17 +207,17 @@ class Contact:
         parts = list(zip(axes, sizes, strict=True))
         return [self.weight * sum(size * axis[i] for axis, size in parts) for i in AXES]
 
-    def height(self, node: Any, arc: int, points: Array) -> list[Any]:
+    def height(self, node: NodeSymbols, arc: int, points: Array) -> list[Number]:
         """(points,) m, of points of the sole above the surface of an arc."""
         ground = self.ground[arc]
         return [ground.gap(seen_from(node, ground.frame, self.place(node, offset))) for offset in points]
 
-    def distances(self, node: NodeSymbols, obstacle: Box) -> list[Any]:
+    def distances(self, node: NodeSymbols, obstacle: Box) -> list[Number]:
         """(points,) m, of the points of the sole from a box."""
         places = (self.place(node, offset) for offset in self.points)
         return [obstacle.distance(seen_from(node, obstacle.frame, place)) for place in places]
 
-    def velocity(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def velocity(self, node: NodeSymbols, arc: int) -> list[Number]:
         """Velocity that is zero while the foot stands, rad/s and m/s, against the surface where that moves.
 
         (held,) of a point foot v + omega x R r along the axes held; (5,) of a line, omega across it and v of
@@ -236,7 +236,7 @@ class Contact:
         across = basis_about(self.points[points[1]] - first)[:2].tolist()
         return [*(dot(turned(node.orientation(self.frame), axis), omega) for axis in across), *speed]
 
-    def own_velocity(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def own_velocity(self, node: NodeSymbols, arc: int) -> list[Number]:
         """`velocity`, of a foot that is held along all axes in axes of the foot."""
         rows = self.velocity(node, arc)
         if self.is_point and len(self.held[arc]) < len(WORLD):
@@ -245,7 +245,7 @@ class Contact:
         before = turned_back(orientation, rows[:turns]) if turns == len(WORLD) else rows[:turns]
         return [*before, *turned_back(orientation, rows[turns:])]
 
-    def stated_velocity(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def stated_velocity(self, node: NodeSymbols, arc: int) -> list[Number]:
         """The rows of its velocity that are stated to be zero in an arc."""
         if arc not in self.stated:
             return self.velocity(node, arc)
@@ -271,7 +271,7 @@ class Contact:
         about = ["about y", "about z"] if turns == 2 else [f"about {axis}" for axis in WORLD[:turns]]
         return [*about, *(WORLD[i] for i in (self.held[arc] if self.is_point else AXES))]
 
-    def motion(self, node: NodeSymbols, ground: Surface, offset: Array) -> tuple[list[Any], list[Any]]:
+    def motion(self, node: NodeSymbols, ground: Surface, offset: Array) -> tuple[list[Number], list[Number]]:
         """(3,) rad/s and (3,) m/s, world axes, of the foot and of one of its points against a surface."""
         column = node.velocity(self.frame)
         omega, speed = ([column[part + i] for i in AXES] for part in (0, 3))
@@ -284,13 +284,13 @@ class Contact:
         own = [moving[3 + i] + carried[i] for i in AXES]
         return difference_of(omega, moving), difference_of(speed, own)
 
-    def slip_speed(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def slip_speed(self, node: NodeSymbols, arc: int) -> list[Number]:
         """(2,) m/s, of the first point of the sole along the tangents of the surface of an arc."""
         ground, first = self.ground[arc], self.points[0]
         axes = axes_of(node, ground, self.place(node, first))[:2]
         return [dot(axis, self.motion(node, ground, first)[1]) for axis in axes]
 
-    def power(self, node: NodeSymbols, arc: int) -> Any:
+    def power(self, node: NodeSymbols, arc: int) -> Number:
         """W, of the tangential forces of the surface of an arc on all points of the foot, as they move."""
         ground, parts = self.ground[arc], []
         pushes = self._at_points(node, ground, node.extra(self.curve_of(arc)))
@@ -300,7 +300,7 @@ class Contact:
             parts += [dot(axis, force) * dot(axis, speed) for axis in tangents]
         return sum(parts)
 
-    def footing(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def footing(self, node: NodeSymbols, arc: int) -> list[Number]:
         """(3 points,) m, of all points of the sole, axes of what the surface of an arc belongs to."""
         places = (self.place(node, offset) for offset in self.points)
         return [x for place in places for x in seen_from(node, self.ground[arc].frame, place)]
@@ -310,26 +310,26 @@ class Contact:
         every = ["rad/s" if name.startswith("about") else "m/s" for name in self.rows_of(arc)]
         return [every[row] for row in self.stated[arc].velocity] if arc in self.stated else every
 
-    def footprint(self, node: NodeSymbols, arc: int) -> list[Any]:
+    def footprint(self, node: NodeSymbols, arc: int) -> list[Number]:
         """(2 points,) m, x and y on the surface of an arc of every point of the sole."""
         ground, places = self.ground[arc], (self.place(node, offset) for offset in self.points)
         return [x for place in places for x in ground.coordinates(seen_from(node, ground.frame, place))]
 
 
-def seen_from(node: NodeSymbols, frame: str | None, place: Sequence[Any]) -> list[Any]:
+def seen_from(node: NodeSymbols, frame: str | None, place: Sequence[Number]) -> list[Number]:
     """A place (3,) of the world in axes of a frame; as it is without one."""
     if frame is None:
         return list(place)
     return turned_back(node.orientation(frame), difference_of(place, node.position(frame)))
 
 
-def axes_of(node: NodeSymbols, ground: Surface, place: Sequence[Any]) -> list[list[Any]]:
+def axes_of(node: NodeSymbols, ground: Surface, place: Sequence[Number]) -> list[list[Number]]:
     """Tangents and normal of a surface near a place, all in world axes."""
     axes = ground.world_axes_at(seen_from(node, ground.frame, place))
     return axes if ground.frame is None else [turned(node.orientation(ground.frame), axis) for axis in axes]
 
 
-def _wrench(forces: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> list[Any]:
+def _wrench(forces: Iterable[tuple[Sequence[Number], Sequence[Number]]]) -> list[Number]:
     """(6,) [moment; force] about the world origin of forces at places."""
     return total([*cross(place, force), *force] for place, force in forces)
 

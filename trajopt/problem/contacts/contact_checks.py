@@ -235,7 +235,7 @@ NEAR = 0.2  # rad or m: how far around the first pose on the ground others are l
 def stated_rows(problem: Problem, contact: Contact) -> dict[int, StatedRows]:
     """`Contact.stated` of a contact that is added to those of a problem."""
     found: dict[int, StatedRows] = {}
-    known: dict[Any, StatedRows | None] = {}
+    known: dict[object, StatedRows | None] = {}
     for arc in contact.arcs:
         others = [each for each in problem.contacts.values() if arc in each.arcs]
         every = [*others, contact]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.problem.constraints.slacks import integral
 from trajopt.problem.contacts.contact import DIRECTIONS, Contact, contact_of, link_of
@@ -326,6 +326,6 @@ def lands(frame: str, arc: int) -> str:
     return f"{frame} lands without impact, arc {arc}"
 
 
-def sum_of_forces(one: Contact, other: Contact, sign: float, node: Any) -> list[Any]:
+def sum_of_forces(one: Contact, other: Contact, sign: float, node: Any) -> list[Number]:
     """(3,) N, f_one + sign f_other."""
     return [a + sign * b for a, b in zip(one.wrench(node)[3:], other.wrench(node)[3:], strict=True)]

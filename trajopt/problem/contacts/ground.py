@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from trajopt.base.arguments import finite_numbers, number, numbers, short_repr
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.expression import gradient_at
@@ -45,7 +45,7 @@ class Ground:
 
     height: float = 0.0
     slope: tuple[float, float] = (0.0, 0.0)
-    shape: Callable[[Any, Any], Any] | None = None
+    shape: Callable[[Number, Number], Number] | None = None
     up: Literal["y", "z"] = "z"
     x: tuple[float, float] = (-np.inf, np.inf)
     y: tuple[float, float] = (-np.inf, np.inf)
@@ -76,12 +76,12 @@ class Ground:
         """Names of the tangents on both sides, in world axes: "+x", "-x", "+y", "-y"."""
         return tuple(sign + "xyz"[axis] for axis in self.order[:2] for sign in "+-")
 
-    def gap(self, place: Point) -> Any:
+    def gap(self, place: Point) -> Number:
         """Height of a place (3,), world axes, over the surface, m."""
         x, y, z = (place[axis] for axis in self.order)
         return z - self.height_at(x, y)
 
-    def world_axes_at(self, place: Point) -> list[list[Any]]:
+    def world_axes_at(self, place: Point) -> list[list[Number]]:
         """The tangents and the normal of `axes_at` under a place, world axes."""
         axes = self.axes_at(*(place[axis] for axis in self.order[:2]))
         return [[axis[self.order.index(i)] for i in range(3)] for axis in axes]
@@ -91,18 +91,18 @@ class Ground:
         """(2, 2) m, first and last place along x, and along y, where feet may land."""
         return np.array([self.x, self.y], dtype=float)
 
-    def coordinates(self, place: Point) -> list[Any]:
+    def coordinates(self, place: Point) -> list[Number]:
         """(2,) m, x and y of the ground below a place (3,), world axes."""
         return [place[axis] for axis in self.order[:2]]
 
-    def height_at(self, x: Any, y: Any) -> Any:
+    def height_at(self, x: Number, y: Number) -> Number:
         """z of the surface above a point of the plane, m."""
         plane = self.height + self.slope[0] * x + self.slope[1] * y
         return plane if self.shape is None else plane + self.shape(x, y)
 
-    def axes_at(self, x: Any, y: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def axes_at(self, x: Number, y: Number) -> tuple[list[Number], list[Number], list[Number]]:
         """Tangents along x and along y, and the normal upwards: orthonormal, right-handed."""
-        rises: list[Any] = list(self.slope)
+        rises: list[Number] = list(self.slope)
         if self.shape is not None:
             own = gradient_at(self.shape, (x, y))
             rises = [rise + one for rise, one in zip(rises, own, strict=True)]
@@ -177,15 +177,15 @@ class Plane:
         """Tangents along x and y, and the normal, axes of the frame: orthonormal, right-handed."""
         return [list(self.along or ()), np.cross(self.normal, self.along or ()).tolist(), list(self.normal)]
 
-    def gap(self, place: Any) -> Any:
+    def gap(self, place: Point) -> Number:
         """Distance of a place (3,) from the plane, m, positive outside of the solid."""
         return dot(self.normal, difference_of(place, self.point))
 
-    def world_axes_at(self, place: Any) -> list[list[float]]:
+    def world_axes_at(self, place: Point) -> list[list[float]]:
         """`axes`, wherever the place is."""
         return self.axes
 
-    def coordinates(self, place: Any) -> list[Any]:
+    def coordinates(self, place: Point) -> list[Number]:
         """(2,) m from the point along x and y."""
         away = difference_of(place, self.point)
         return [dot(axis, away) for axis in self.axes[:2]]
@@ -230,7 +230,7 @@ class Box:
         point = np.array(self.centre) + half[number] * normal
         return Plane(tuple(point), tuple(normal), tuple(along), self.frame, x, y)
 
-    def distance(self, place: Any) -> Any:
+    def distance(self, place: Point) -> Number:
         """m, (3,) of CasADi in axes of the frame: max over axes of |place - centre| - size / 2.
 
         The largest distance beyond a face, at least zero where the place is not inside; inside, minus the
@@ -270,7 +270,7 @@ def unit_vector(vector: Array, what: str) -> Array:
     return np.round(vector / length, 15)
 
 
-def check_frame(frame: Any) -> None:
+def check_frame(frame: object) -> None:
     if frame is not None and not (isinstance(frame, str) and frame):
         raise OptionError(f"the frame of a surface is {short_repr(frame)}: give its name, or leave it out")
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arguments import check_count, check_known, check_positive, list_names, short_repr
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError
 from trajopt.graph.graph import NamedBlock
 from trajopt.graph.protocols import Block
@@ -247,7 +247,7 @@ def names_of(contacts: Sequence[Contact]) -> str:
     return " ".join(contact.frame for contact in contacts)
 
 
-def impulses_after(contacts: Sequence[Contact], arc: int, node: NodeSymbols) -> list[Any]:
+def impulses_after(contacts: Sequence[Contact], arc: int, node: NodeSymbols) -> list[Number]:
     """(6,) the impulses on one link after the impact, zero before it."""
     behind = node.extra(after_name(arc))[0]
     return [behind * part for part in total(contact.impulse_wrench(node, arc) for contact in contacts)]
@@ -277,7 +277,7 @@ class ImpactTerm(Arithmetic):
         names = {
             link: f"impulses on {link}, arc {self.arc}, {names_of(on)}" for link, on in self.feet.items()
         }
-        found: list[Any] = []
+        found: list[Number] = []
         for link, contacts in self.feet.items():
             term = ExpressionTerm(partial(impulses_after, contacts, self.arc), names[link])
             found += term.blocks(width_of)

@@ -84,7 +84,7 @@ class AugmentedDynamics(StateEquations):
             raise AttributeError(name)
         return getattr(self.robot, name)
 
-    def with_properties(self, values: Mapping[str, Any]) -> AugmentedDynamics:
+    def with_properties(self, values: Mapping[str, Array]) -> AugmentedDynamics:
         """The same states on a robot with other values of these properties."""
         return replace(self, robot=self.robot.with_properties(values))
 

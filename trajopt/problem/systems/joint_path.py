@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.quantities import SPLINE_LEAVES
@@ -69,7 +69,7 @@ class PiecewisePath:
             found = found[1:] * np.arange(1, len(found))[:, None, None] if len(found) > 1 else 0.0 * found
         return PiecewisePath(self.breakpoints, found)
 
-    def __call__(self, s: Any, number: Callable[[float], Any]) -> list[Any]:
+    def __call__(self, s: Number, number: Callable[[float], Number]) -> list[Number]:
         """p(s) as n numbers; s : a number with + - * and the methods maximum and positive."""
         count = self.coefficients.shape[1]
         total = [number(value) for value in self.coefficients[0, 0]]
@@ -80,7 +80,7 @@ class PiecewisePath:
                 total = self._with_jump(total, s, i, number)
         return total
 
-    def _clamped(self, s: Any, i: int, number: Callable[[float], Any]) -> Any:
+    def _clamped(self, s: Number, i: int, number: Callable[[float], Number]) -> Number:
         """u_i - s_i."""
         x, width = s - number(self.breakpoints[i]), np.diff(self.breakpoints)[i]
         if i:
@@ -89,14 +89,16 @@ class PiecewisePath:
             x = -((-x).maximum(number(-width)))
         return x
 
-    def _increase(self, i: int, x: Any, number: Callable[[float], Any]) -> list[Any]:
+    def _increase(self, i: int, x: Number, number: Callable[[float], Number]) -> list[Number]:
         """p_i(s_i + x) - p_i(s_i), by Horner's rule."""
-        found: list[Any] = [0.0] * self.coefficients.shape[2]
+        found: list[Number] = [0.0] * self.coefficients.shape[2]
         for row in self.coefficients[:0:-1, i]:
             found = [x * (one + number(value)) for one, value in zip(found, row, strict=True)]
         return found
 
-    def _with_jump(self, total: list[Any], s: Any, i: int, number: Callable[[float], Any]) -> list[Any]:
+    def _with_jump(
+        self, total: list[Number], s: Number, i: int, number: Callable[[float], Number]
+    ) -> list[Number]:
         width = self.breakpoints[i] - self.breakpoints[i - 1]
         terms = self.coefficients[:, i - 1] * width ** np.arange(len(self.coefficients))[:, None]
         jump = self.coefficients[0, i] - terms.sum(axis=0)
@@ -110,7 +112,7 @@ class PiecewisePath:
 # joints need one more. A spline through points has one degree more, so that accelerations are smooth in s.
 HIGHEST_PATH_DERIVATIVE = len(SPLINE_LEAVES)
 
-InAnyArithmetic = Callable[[Any, int, Callable[[float], Any]], list[Any]]
+InAnyArithmetic = Callable[[Number, int, Callable[[float], Number]], list[Number]]
 PathLike = Array | list | tuple | Callable[..., Any]
 
 
@@ -132,7 +134,7 @@ class JointPath:
     def __call__(self, s: Array, order: int = 0) -> Array:
         return self.function(s, order)
 
-    def over(self, s: Any, order: int, number: Callable[[float], Any]) -> list[Any]:
+    def over(self, s: Number, order: int, number: Callable[[float], Number]) -> list[Number]:
         """The derivative at a number s of any arithmetic; NotImplementedError where there is none."""
         if self.in_any_arithmetic is None:
             raise NotImplementedError(
@@ -142,7 +144,7 @@ class JointPath:
         return self.in_any_arithmetic(s, order, number)
 
 
-def path_of(path: Any, over: Any, joint_names: tuple[str, ...]) -> JointPath:
+def path_of(path: PathLike, over: object, joint_names: tuple[str, ...]) -> JointPath:
     """A path of these joints; see `on_path`, also for errors."""
     first, last = _range(over)
     if isinstance(path, np.ndarray | list | tuple):
@@ -171,7 +173,7 @@ def _range(over: Any) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def _takes_order(path: Any) -> bool:
+def _takes_order(path: Callable[..., object]) -> bool:
     """True if a callable takes (s, order), as curves of SciPy do, and not s alone."""
     try:
         parameters = inspect.signature(path).parameters.values()
@@ -236,7 +238,7 @@ def _arithmetic_of(curve: Any) -> InAnyArithmetic | None:
 class _Traced:
     """A user's function of s, called once with a symbol; each derivative is a block of the one before."""
 
-    def __init__(self, path: Callable[[Any], Any]) -> None:
+    def __init__(self, path: Callable[[Number], Number]) -> None:
         self.path = path
 
     @cached_property
@@ -254,7 +256,7 @@ class _Traced:
     def derivative(self, s: Array, order: int) -> Array:
         return self.block(order).value({"s": s[:, None]})["the path"]
 
-    def in_any_arithmetic(self, s: Any, order: int, number: Callable[[float], Any]) -> list[Any]:
+    def in_any_arithmetic(self, s: Number, order: int, number: Callable[[float], Number]) -> list[Number]:
         return self.block(order).value_over({"s": [s]}, number)["the path"]
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError
 from trajopt.graph.graph import NamedBlock
 from trajopt.graph.protocols import Block, Pairs, Values
@@ -63,7 +63,9 @@ class JointMotionBlock:
         p = self._derivatives(u, self.order)
         return {name: self._total(SUMS[name], u, p) for name in self.outputs}
 
-    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+    def value_over(
+        self, u: Mapping[str, Sequence[Number]], number: Callable[[float], Number]
+    ) -> dict[str, list[Number]]:
         """Outputs, each a list of numbers of any arithmetic."""
         s, *rates = (u[name][0] for name in self.inputs)
         p = [self.path.over(s, k, number) for k in range(1 + max(JOINTS[name] for name in self.outputs))]
@@ -114,7 +116,9 @@ def _slope(of: Sum, by: str) -> Sum:
     return tuple((f * each[i], k, (*each[:i], each[i] - 1, *each[i + 1 :])) for f, k, each in of if each[i])
 
 
-def _weights(of: Sum, rates: Sequence[Any], number: Callable = float) -> Iterator[tuple[int, Any]]:
+def _weights(
+    of: Sum, rates: Sequence[Number], number: Callable[[float], Number] = float
+) -> Iterator[tuple[int, Number]]:
     """k and f s'^i s''^j s_3^l of every part."""
     for f, k, powers in of:
         weight = number(f)
@@ -193,10 +197,12 @@ class RobotOnPath:
         return {COORDINATE: ("q", 0), f"rate:{COORDINATE}": ("v", 0), **joints}
 
     @property
-    def quantities(self) -> Mapping[str, Any]:
+    def quantities(self) -> Mapping[str, DeclaredQuantity]:
         """The robot's, the motion of the joints, and s with its derivatives."""
         names, n = tuple(self.robot.joint_names), self.robot.n
-        found: dict[str, Any] = derivatives_of("the coordinate s along the path", 1, (COORDINATE,))
+        found: dict[str, DeclaredQuantity] = derivatives_of(
+            "the coordinate s along the path", 1, (COORDINATE,)
+        )
         for name, leaf in zip(JOINTS, MOTION, strict=True):
             found[name] = DeclaredQuantity(
                 n, LEAVES[leaf].unit, LEAVES[leaf].description, names, block=OF_PATH

@@ -125,7 +125,7 @@ def derivatives_of(
     return {name: DeclaredQuantity(width, "", f"{word}{coordinates}", components) for name, word in each}
 
 
-def checked_column(returned: object, what: str, kind: str, names: Sequence[str]) -> Any:
+def checked_column(returned: object, what: str, kind: str, names: Sequence[str]) -> Expression:
     """The value of a user's function as one expression; ShapeError unless it has one entry per name."""
     from trajopt.graph.expression import expression_of
 

@@ -107,7 +107,7 @@ class System(StateEquations):
         return limits_of(self.n)
 
     @property
-    def quantities(self) -> Mapping[str, Any]:
+    def quantities(self) -> Mapping[str, DeclaredQuantity]:
         """The states and their derivatives, whose units are not known; nothing else."""
         return derivatives_of("the states", None)
 
