@@ -145,10 +145,10 @@ def _named(problem: Problem, each: Input) -> Named:
     if each.table == "constraints":
         _check_alone(problem, each)
     units: Sequence[str] = ()
-    if each.table == "constraints" and each.is_value:
+    if each.table == "constraints" and isinstance(each.key, int) and each.is_value:
         term = problem.constraints[each.key].term
         units = np.array(problem.term_units(term, each.pattern.width))[each.pattern.equal].tolist()
-    elif each.table == "parameters" and each.is_value:
+    elif each.table == "parameters" and isinstance(each.key, str) and each.is_value:
         units = [problem.parameters[each.key].unit] * each.pattern.width
     return Named(each.keyword, each.labels, tuple(units))
 
@@ -156,7 +156,8 @@ def _named(problem: Problem, each: Input) -> Named:
 def _check_alone(problem: Problem, each: LimitInput) -> None:
     """OptionError where the tighter one of two limits bounds the control points of positions."""
     hulls = {k: c for k, c in enumerate(problem.constraints) if c.hold == "hull" and c.term.quantity == "q"}
-    if (limit := hulls.pop(each.key, None)) is None:
+    limit = hulls.pop(each.key, None) if isinstance(each.key, int) else None
+    if limit is None:
         return
     for other in hulls.values():
         sides = zip((limit.lower, limit.upper), (other.lower, other.upper), strict=True)
