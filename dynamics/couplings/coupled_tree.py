@@ -7,10 +7,10 @@ follow one by a function, s_i = f_i(q_c(i)): a knee whose shank slides while it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from dynamics.model.joint_limits import JointLimits, checked_limits
 from dynamics.model.kinematic_tree import KinematicTree, LimitArrays
 
 Array = np.ndarray
+T = TypeVar("T", bound="CoupledTree")
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,18 @@ class CoupledTree:
                     f"there is no coordinate {short_repr(name)}; there are {list_names(self.joint_names)}"
                 )
             checked_limits(limits, f"coordinate {name!r}:")
+
+    def smoothed(self: T) -> T:
+        """The robot with functions whose first four derivatives are continuous, for an optimization.
+
+        The third derivative of a cubic spline, which derivatives of torques have, jumps at every point of it.
+        Newton's steps then go to and fro where the optimum is near one.
+        """
+        followers = {
+            name: replace(follower, function=follower.function.smoothed)
+            for name, follower in self.followers.items()
+        }
+        return replace(self, followers=followers)
 
     # --- coordinates and joints -----------------------------------------------------------------------
 

@@ -162,6 +162,8 @@ def _solved(problem: trajopt.Problem, start: trajopt.Solution | None, tolerance:
 def with_feet(model: dynamics.OsimModel, *needed: str) -> dynamics.OsimModel:
     """The model with frames heel_r, toe_r, heel_l, toe_l on the soles: below the toes' joint and behind.
 
+    Functions that joints follow are smoothed.
+
     needed : further coordinates that it must have; ProblemError for what it lacks
     """
     robot = model.robot
@@ -186,7 +188,8 @@ def with_feet(model: dynamics.OsimModel, *needed: str) -> dynamics.OsimModel:
         added.append(replace(toes, name=f"toe_{side}", position=level))
     frames = (*tree.frames, *added)
     if isinstance(robot, CoupledTree):
-        return replace(model, robot=replace(robot, tree=replace(robot.tree, frames=frames)))
+        coupled = replace(robot, tree=replace(robot.tree, frames=frames))
+        return replace(model, robot=coupled.smoothed())
     return replace(model, robot=replace(robot, frames=frames))
 
 

@@ -6,7 +6,7 @@ from random_trees import coupled_tree, random_tree
 
 import dynamics
 import trajopt
-from dynamics.couplings.joint_function import polynomial
+from dynamics.couplings.joint_function import fitted_cubics, polynomial
 
 RNG = np.random.default_rng(8)
 
@@ -63,6 +63,23 @@ def test_names_limits_and_kinds_are_those_of_coordinates():
     assert robot.joints[0].name == "crank"
     assert robot.joints[0].kind == tree.bodies[0].joint.kind
     assert robot.joints[1].name == second
+
+
+def test_slopes_of_torques_jump_at_points_of_splines_unless_these_are_smoothed():
+    x = np.array([-1.5, -0.8, -0.2, 0.4, 1.1, 1.7])
+    line = dynamics.Follower("joint0", fitted_cubics(x, 0.3 * np.cos(2.0 * x)))
+    robot = dynamics.CoupledModel(random_tree(6, n=5), {"joint4": line})
+    q, v, a = 0.5 * RNG.normal(size=(3, robot.n))
+
+    def jump(of, h):
+        """Change of the slopes of torques by the coordinate across a point"""
+        before, at, behind = (of.inverse_dynamics(np.array([0.4 + k * h, *q[1:]]), v, a) for k in (-1, 0, 1))
+        return np.abs((behind - 2.0 * at + before) / h).max()
+
+    assert jump(robot, 1e-4) == pytest.approx(jump(robot, 1e-3), rel=0.1)
+    assert jump(robot.smoothed(), 1e-4) == pytest.approx(0.1 * jump(robot.smoothed(), 1e-3), rel=0.1)
+    near = robot.smoothed().inverse_dynamics(q, v, a) - robot.inverse_dynamics(q, v, a)
+    assert np.abs(near).max() < 0.05 * np.abs(robot.inverse_dynamics(q, v, a)).max()
 
 
 @pytest.mark.long

@@ -55,6 +55,33 @@ def test_beyond_both_ends_it_is_straight():
         assert not found[2].any()
 
 
+def test_a_smoothed_spline_meets_the_points_and_has_four_continuous_derivatives():
+    own = fitted_cubics(X, np.sin(3.0 * X))
+    smooth = own.smoothed
+    points = np.concatenate([X, 0.5 * (X[1:] + X[:-1])])
+    np.testing.assert_allclose(smooth(points), own(points), rtol=0.0, atol=1e-13)
+    between = np.linspace(-1.0, 2.0, 301)
+    assert np.abs(smooth(between) - own(between)).max() < 0.05
+    borders, h = smooth.parts[0].breaks[1:], 1e-9
+    before, behind = smooth.derivatives(borders - h, 5), smooth.derivatives(borders + h, 5)
+    for k in range(5):
+        assert np.abs(behind[k] - before[k]).max() < 3.0 * h * (np.abs(before[k + 1]).max() + 1.0)
+    jumps = own.derivatives(X + h, 3)[3] - own.derivatives(X - h, 3)[3]
+    assert np.abs(jumps).max() > 10.0
+    for beyond in (-3.0, 4.0):
+        assert not smooth.derivatives(np.array(beyond), 4)[3:].any()
+
+
+def test_smoothing_leaves_parabolas_and_what_is_no_spline():
+    q = np.linspace(-3.0, 4.0, 40)
+    parabola = fitted_cubics(X, 1.0 - X + 0.5 * X**2).smoothed
+    np.testing.assert_allclose(parabola(q), 1.0 - q + 0.5 * q**2, rtol=0.0, atol=1e-12)
+    for own in (polynomial([1.0, 0.0, 2.0, 3.0]), piecewise_linear(X, np.sin(X))):
+        assert own.smoothed.parts == own.parts
+    inside = fitted_cubics(X, np.cos(X)).of(polynomial([0.1, 0.8])).smoothed
+    assert inside.parts[0].is_affine and inside.parts[1].coefficients.shape[0] == 6
+
+
 def test_derivatives_of_one_function_in_another_converge_as_taylor_polynomials_do():
     own = fitted_cubics(X, np.cos(X)).of(polynomial([0.1, 0.8, -0.2, 0.05]))
     at, steps = 0.35, 2.0 ** -np.arange(3.0, 7.0)
