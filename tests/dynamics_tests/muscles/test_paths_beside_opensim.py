@@ -56,3 +56,44 @@ def test_polynomials_name_the_muscles_that_they_miss(walking):
     missed = {paths.names[i] for i in np.flatnonzero((length > LENGTH) | (arm > ARM))}
     assert missed <= set(fitted.misses(LENGTH, ARM))
     assert bool(missed) != walking
+
+
+WALKING_FREELY = {
+    "hip_flexion_r": (-0.5, 1.0), "hip_adduction_r": (-0.3, 0.2), "hip_rotation_r": (-0.3, 0.3),
+    "knee_angle_r": (0.0, 1.3), "ankle_angle_r": (-0.5, 0.4), "subtalar_angle_r": (-0.3, 0.3),
+}  # fmt: skip
+
+
+def fitted_beside(name, muscles, knee):
+    """Errors (muscles,) of lengths and arms over ranges of walking, and the paths"""
+    osim = dynamics.load_osim(published(f"{name}.osim"), repair_inertia=True, muscles=True)
+    ranges = {**WALKING_FREELY, "knee_angle_r": knee}
+    ends = np.array([ranges.get(name, (0.0, 0.0)) for name in osim.robot.joint_names]).T
+    q = np.random.default_rng(3).uniform(*ends, (POSES, len(osim.robot.joint_names)))
+    paths = osim.muscles.paths.only(muscles)
+    fitted = paths.surrogate(ranges=ranges, kept=False)
+    length = np.abs(fitted.lengths(q) - paths.lengths(q)).max(axis=0)
+    arm = np.abs(fitted.moment_arms(q) - paths.moment_arms(q)).max(axis=(0, 2))
+    return length, arm, fitted, paths, q, osim.robot.joint_names
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::dynamics.InertiaWarning")
+def test_wraps_are_fitted_over_ranges_of_walking():
+    muscles = ("gasmed_r", "recfem_r", "semimem_r", "psoas_r", "glmax3_r", "soleus_r")
+    length, arm, *_ = fitted_beside("Rajagopal2016", muscles, (0.0, 1.3))
+    assert length.max() < LENGTH and arm.max() < ARM
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::dynamics.InertiaWarning")
+def test_no_continuous_function_is_near_a_path_that_jumps():
+    """A point of the iliacus counts up to 0.785 rad of hip flexion, where its length jumps by 5 mm."""
+    given = fitted_beside("gait2392_thelen2003muscle", ("iliacus_r", "glut_med1_r"), (-1.3, 0.0))
+    length, arm, fitted, paths, q, names = given
+    assert fitted.misses(LENGTH, ARM) == ("iliacus_r",) and length[1] < LENGTH and arm[1] < ARM
+    before, behind = q.copy(), q.copy()
+    before[:, names.index("hip_flexion_r")] = 0.785398 - 1e-4
+    behind[:, names.index("hip_flexion_r")] = 0.785398 + 1e-4
+    jump = np.abs(paths.lengths(behind) - paths.lengths(before))[:, 0].max()
+    assert jump > 4.0 * LENGTH and fitted.length_errors[0] > 0.4 * jump
