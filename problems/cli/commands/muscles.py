@@ -72,8 +72,8 @@ def muscles(
     MOTION has coordinates of the model over time (.mot, .sto, .csv), FORCES is OpenSim's setup of external
     loads. Writes states and controls as Moco does (muscles.sto), forces and fibre lengths (forces.sto),
     contact forces of all joints (joint_forces.sto), with --track the motion (coordinates.sto), and figures.
-    Names coordinates that were not measured,
-    large residual forces, joints that the muscles cannot drive and fibres beyond their curves.
+    Names coordinates that were not measured, large residual forces, joints that the muscles cannot drive and
+    fibres beyond their curves.
     """
     from problems.human.muscles.contact_forces import contact_forces, joint_force
     from problems.human.muscles.electromyography import read_electromyography
@@ -109,8 +109,11 @@ def muscles(
     contacts = contact_forces(osim, moved, use, loads)
     files = write_use(use, contacts, recorded, out)
     if tracked is not None:
-        files.append(out / "coordinates.sto")
-        tracked.write_motion(files[-1])
+        from problems.human.plot.muscle_curves import tracked_motion
+
+        tracked.write_motion(out / "coordinates.sto")
+        tracked_motion(tracked).savefig(out / "coordinates.png")
+        files += [out / "coordinates.sto", out / "coordinates.png"]
     output.answer("\n".join([*lines, str(contacts), f"written: {', '.join(map(str, files))}"]))
     answer = answer_of(use, contacts, recorded, files) | more
     output.values(answer | {"problems": [*moments.problems, *use.problems]})

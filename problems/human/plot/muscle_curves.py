@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,11 +13,13 @@ from dynamics.muscles.curves import LONGEST, SHORTEST
 from problems.human.muscles.contact_forces import ContactForces
 from problems.human.muscles.electromyography import Electromyography, correlations
 from problems.human.muscles.muscle_use import MuscleUse
+from problems.human.muscles.tracked_motion import TrackedUse
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import PALETTE
 from trajopt.plot.canvas import MARK, SMALL_FONT, as_text, panels, settings
 
 COLUMNS, HEIGHT = 3, 1.35
+BEHIND = MappingProxyType({"color": "#BBBBBB", "linewidth": 3.5})
 SHOWN = 12  # muscles of a figure unless others are asked for
 
 
@@ -73,6 +76,22 @@ def reserves(use: MuscleUse) -> Figure:
             _name(axis, use.coordinates[i])
         axes[0].legend()
         figure.supylabel("N m or N", fontsize=SMALL_FONT)
+    return figure
+
+
+def tracked_motion(tracked: TrackedUse) -> Figure:
+    """Coordinates that muscles move, degrees or metres, over the measured ones, with the rms distance."""
+    moments, deviation = tracked.moments, tracked.deviation
+    with settings():
+        figure, axes = panels(tracked.use.coordinates, COLUMNS, height=HEIGHT)
+        for name, axis in zip(tracked.use.coordinates, axes, strict=True):
+            i = moments.names.index(name)
+            unit, size = ("m", 1.0) if moments.is_length[i] else ("deg", 180.0 / np.pi)
+            axis.plot(moments.time, size * tracked.measured[:, i], label="measured", **BEHIND)
+            axis.plot(moments.time, size * moments.q[:, i], color=PALETTE[0], linewidth=1.2, label="tracked")
+            _name(axis, f"{name}, rms {size * deviation[i]:.2g} {unit}")
+        axes[0].legend(fontsize="x-small")
+        figure.supylabel("angle (deg) or length (m)", fontsize=SMALL_FONT)
     return figure
 
 

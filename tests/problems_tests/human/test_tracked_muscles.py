@@ -78,6 +78,8 @@ def test_the_command_writes_the_motion_that_muscles_drive(tmp_path):
     times = read_motion(tmp_path / "run" / "coordinates.sto").time
     distance = np.sqrt(np.mean((moved - 0.5 * np.sin(3.0 * times)) ** 2))
     assert answer["deviation"]["elbow"] == pytest.approx(distance, rel=1e-3)
+    assert str(tmp_path / "run" / "coordinates.png") in answer["files"]
+    assert (tmp_path / "run" / "coordinates.png").stat().st_size > 5000
 
 
 def test_options_that_do_not_go_with_each_other_are_refused(tmp_path):
