@@ -19,6 +19,7 @@ NAMED = re.compile(r"python3? (?:-m benchmarks\.([\w.]+)|scripts/(\w+\.py))([^`\
 # faults are planted in a checkout of git, each with tests of its own. The walk of Moco needs OpenSim's files.
 ELSEWHERE = (
     "site.py",
+    "check_types.py",
     "check_wheel.py",
     "resolve.py",
     "decisions_index.py",

@@ -86,6 +86,7 @@ def test_the_supported_pythons_are_those_of_the_package():
         assert told in (ROOT / page).read_text(encoding="utf-8"), page
     assert project["tool"]["ruff"]["target-version"] == f"py3{first}"
     assert project["tool"]["pyright"]["pythonVersion"] == named[0]
+    assert project["tool"]["pyrefly"]["python-version"] == named[0]
     workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
     assert f'python: ["{named[0]}", "{named[-1]}"]' in workflow
     everything = (ROOT / ".ci" / "run").read_text(encoding="utf-8")

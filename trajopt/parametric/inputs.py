@@ -190,7 +190,7 @@ class LimitInput(PatternInput):
     """
 
     table: str
-    key: int | str
+    key: Any
     unchanging: Array
 
     @cached_property

@@ -339,7 +339,8 @@ def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None 
             parts[k] = other if other.relaxations else part
     if all(one is other for one, other in zip(parts, asked.parts, strict=True)):
         return asked
-    return cast(A, asked.with_problems(tuple(parts)))
+    whole: Asked = asked
+    return cast(A, whole.with_problems(tuple(parts)))
 
 
 def _start_row(problem: Problem, graph: Graph, number: int, own: Constraint, known: set[str]) -> StartRow:

@@ -30,6 +30,7 @@ from trajopt.terms.term import ExpressionTerm
 if TYPE_CHECKING:
     from trajopt.base.arrays import Array
     from trajopt.graph.expression import Expression
+    from trajopt.graph.protocols import Block
     from trajopt.graph.trace import NodeSymbols
 
 # Optional members of a robot, of the protocols in `graph/protocols.py`.
@@ -66,7 +67,12 @@ class AugmentedDynamics(StateEquations):
     n: int = field(init=False)
     joint_names: Sequence[str] = field(init=False)
     limits: Any = field(init=False)
-    block: Any = field(init=False)
+    if TYPE_CHECKING:
+
+        def block(self, outputs: Sequence[str], loads: Sequence[str] = ()) -> Block: ...
+
+    else:
+        block: Any = field(init=False)
 
     def __post_init__(self) -> None:
         taken = {*LEAVES, *declared_by(self.robot)}
