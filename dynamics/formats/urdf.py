@@ -53,9 +53,9 @@ def load_urdf(
     A link without <inertial> counts zero. Where joints move no mass for that, a warning names them, and
     forward dynamics is refused. Where no link that moves has a mass the robot is kinematic: inverse dynamics
     and limits of torque are refused, which need one. Limits of 0 are taken as not stated: of velocity, with
-    an effort of 0 beside it; of effort where all joints that move have 0, or none moves a mass; of the range
-    where all limits of all these joints are 0. `left_out` and, but for efforts without mass, a warning names
-    them.
+    an effort of 0 beside it; of effort where all joints that move and mimic none have 0, or no link that
+    moves has a mass, of the file or of `masses`; of the range where all limits of all joints that move are 0.
+    `left_out` and, but for efforts without mass, a warning names them.
     masses : link -> kg, spread evenly over the solids of its <collision> or else <visual> elements, of
         meshes their convex hulls; (kg, centre (3,) m), a point; or (kg, centre, inertia (3, 3) kg m^2 about
         it), in the axes of the link; in place of what the file says
@@ -71,21 +71,21 @@ def load_urdf(
     links = urdf_links(robot)
     joints = urdf_joints(robot, links)
     root, geared, found = root_link(links, joints), gears(robot), left_out(robot)
+    if masses is not None:
+        links = with_given_masses(links, masses, path_or_xml)
     held = set() if floating_base else held_links(root, joints)
     has_mass = any(not own.is_zero for link, own in links.items() if link not in held) or any(
         gear.inertia for gear in geared.values()
     )
     joints, zeros = without_zeros(joints, has_mass)
     found += zeros
-    if not has_mass and masses is None:
+    if not has_mass:
         limited = [name for name, joint in joints.items() if joint.limits.torque_upper < math.inf]
         found += (f"effort of joints that move no mass: {list_names(limited)}",) * bool(limited)
     if strict:
         check_strict(found)
     if zeros:
         warn_user(f"{'; '.join(zeros)}: write them, or give other limits where you need some", JointWarning)
-    if masses is not None:
-        links = with_given_masses(links, masses, path_or_xml)
     floating = FREE if floating_base == "free" else FLOATING
     parts = Assembly(links, joints, geared, repair_inertia, floating).parts(root, bool(floating_base))
     if not parts.bodies:

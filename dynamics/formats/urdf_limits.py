@@ -22,8 +22,8 @@ def without_zeros(
     stated = [joint.limits for joint in moving if joint.limits != JointLimits()]
     bare = JointLimits(0.0, 0.0, 0.0, 0.0, 0.0), JointLimits(velocity=0.0, torque_lower=0.0, torque_upper=0.0)
     is_bare = all(own in bare for own in stated)
-    efforts = [own.torque_upper for own in stated if own.torque_upper < math.inf]
-    has_motor = has_mass and any(efforts)
+    motors = [joint.limits.torque_upper for joint in moving if joint.mimics is None]
+    has_motor = has_mass and any(0.0 < effort < math.inf for effort in motors)
     found: dict[str, list[str]] = {"velocity": [], "effort": [], "range": []}
     changed = dict(joints)
     for joint in moving:

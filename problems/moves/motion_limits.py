@@ -101,14 +101,6 @@ class MotionLimits:
         return bool(np.any(np.isfinite(every)))
 
     @property
-    def lets_speed_jump(self) -> bool:
-        """True if somewhere no joint has a limit of acceleration, torque or jerk."""
-        return not all(
-            each.has_torque or np.any(np.isfinite(each.acceleration)) or np.any(np.isfinite(each.jerk))
-            for each in self.parts
-        )
-
-    @property
     def parts(self) -> tuple[MotionLimits, ...]:
         """The segments; these limits alone where they are the same everywhere."""
         return self.segments or (self,)

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
 SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
-JUMPS = (
-    "where no joint has a limit of acceleration or torque speeds jump, and no robot follows the motion: give "
-    "acceleration= or torque="
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,4 +110,4 @@ class RetimedMotion(PathMotion):
 
     def __repr__(self) -> str:
         text = f"RetimedMotion of {self.duration:.6g} s on {len(self.grid) - 1} segments\n{self.certificate}"
-        return f"{text}\n{JUMPS}" if self.limits.lets_speed_jump else text
+        return text + self.jumps()

@@ -223,7 +223,7 @@ class SmoothMotion(PathMotion):
         ]
 
     def __repr__(self) -> str:
-        return f"SmoothMotion of {self.duration:.6g} s\n{self.certificate}"
+        return f"SmoothMotion of {self.duration:.6g} s\n{self.certificate}{self.jumps()}"
 
 
 def friction_free(model: Any, limits: MotionLimits) -> tuple[Array, Array]:

@@ -107,6 +107,23 @@ def test_a_velocity_of_zero_is_not_stated_where_no_link_has_a_mass():
     assert model.limits.torque_upper.tolist() == [np.inf, np.inf]
 
 
+def test_masses_that_are_given_count_for_limits_of_zero():
+    """A joint without a motor stays one; efforts of 0 of all joints are named."""
+    text = with_limits(STATED, NO_EFFORT, mass="")
+    masses = {name: (1.0, (0.1, 0.0, 0.0), np.eye(3)) for name in ("l1", "l2")}
+    model = load_urdf(text, masses=masses)
+    assert model.limits.torque_upper.tolist() == [5.0, 0.0] and model.left_out == ()
+    with pytest.warns(dynamics.JointWarning, match="effort of 0, taken as not stated: j1, j2"):
+        model = load_urdf(text.replace('"5"', '"0"'), masses=masses)
+    assert model.limits.torque_upper.tolist() == [np.inf] * 2
+
+
+def test_the_effort_of_a_joint_that_mimics_another_drives_nothing():
+    text = with_limits(NO_EFFORT, f'{STATED}<mimic joint="j1"/>')
+    with pytest.warns(dynamics.JointWarning, match=r"^effort of 0, taken as not stated: j1: "):
+        assert load_urdf(text).limits.torque_upper.tolist() == [np.inf]
+
+
 def test_a_mass_on_the_ground_moves_nothing():
     model = load_urdf(arm(INERTIAL, "", "", effort=0))
     assert model.has_no_mass and model.limits.torque_upper[0] == np.inf and model.ground_mass == 1.0

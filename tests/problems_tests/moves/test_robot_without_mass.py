@@ -1,6 +1,8 @@
 """Moves of robots whose files state no masses: all limits but those of torque, paths, hand-over, view."""
 
+import numpy as np
 import pytest
+from tiers import every
 from urdf_text import joint, link, robot
 
 import dynamics
@@ -55,6 +57,14 @@ def test_the_report_says_where_speeds_jump_as_nothing_limits_their_rates():
         for name, each in given.items()
     }
     assert said == {"bare": True, "some": False, "half": True}
+
+
+@every("kind", ["acceleration", "jerk"], fast=1)
+def test_a_limit_of_a_joint_that_stands_still_keeps_no_speed_from_jumping(kind):
+    model = dynamics.load_urdf(arm())
+    for limits, jumps in (([np.inf, 50.0], True), ([50.0, np.inf], False)):
+        motion = moves.retime(model, [[0.0, 0.0], [0.4, 0.0], [1.0, 0.0]], intervals=10, **{kind: limits})
+        assert ("speeds jump, and no robot follows" in str(motion)) == jumps
 
 
 def test_torques_are_refused_with_what_to_do(retimed):
