@@ -61,8 +61,8 @@ class Pieces:
     def smoothed(self) -> Pieces:
         """A spline of degree five with four continuous derivatives, for one of cubic pieces; else itself.
 
-        It has the same values at the breaks and half way between, and goes on outside as a parabola, with
-        no third and fourth derivative at its ends.
+        It has the same values at the breaks and half way between, no third and fourth derivative at its ends,
+        and goes on outside as a parabola, behind its next break as a straight line.
         """
         if self.coefficients.shape[0] != 4 or self.breaks.size < 4:
             return self
@@ -74,9 +74,14 @@ class Pieces:
         spline = make_interp_spline(x, self.expansion(x, 0)[0], 5, bc_type=(free, free))
         rows = np.array([spline(x, k) / factorial(k) for k in range(6)])
         rows[3:, -1] = 0.0
-        h, (value, slope, bend) = x[1] - x[0], rows[:3, 0]
-        before = np.array([value - slope * h + bend * h * h, slope - 2.0 * bend * h, bend, 0.0, 0.0, 0.0])
-        return Pieces(np.array([x[0] - h, *x]), np.column_stack([before, rows]))
+        h = np.array([x[0] - x[1], x[-1] - x[-2]])  # outward; a parabola so far, then a straight line
+        value, slope, bend = rows[:3, [0, -1]]
+        ends = np.zeros((2, 6, 2))  # parabola and line, coefficient, side
+        ends[:, 0], ends[:, 1] = value + slope * h + bend * h**2, slope + 2.0 * bend * h
+        ends[0, 2] = bend
+        ends[1, 0, 0] += ends[1, 1, 0] * h[0]
+        breaks = [x[0] + 2.0 * h[0], x[0] + h[0], *x, x[-1] + h[1]]
+        return Pieces(np.array(breaks), np.column_stack([ends[1, :, 0], ends[0, :, 0], rows, ends[1, :, 1]]))
 
     def expansion(self, x: Array, order: int) -> Array:
         """(order + 1, ...) Taylor coefficients about x, real or complex."""

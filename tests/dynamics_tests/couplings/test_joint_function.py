@@ -62,18 +62,23 @@ def test_a_smoothed_spline_meets_the_points_and_has_four_continuous_derivatives(
     np.testing.assert_allclose(smooth(points), own(points), rtol=0.0, atol=1e-13)
     between = np.linspace(-1.0, 2.0, 301)
     assert np.abs(smooth(between) - own(between)).max() < 0.05
-    borders, h = smooth.parts[0].breaks[1:], 1e-9
+    borders, h = smooth.parts[0].breaks[2:-1], 1e-9
     before, behind = smooth.derivatives(borders - h, 5), smooth.derivatives(borders + h, 5)
     for k in range(5):
         assert np.abs(behind[k] - before[k]).max() < 3.0 * h * (np.abs(before[k + 1]).max() + 1.0)
     jumps = own.derivatives(X + h, 3)[3] - own.derivatives(X - h, 3)[3]
     assert np.abs(jumps).max() > 10.0
-    for beyond in (-3.0, 4.0):
-        assert not smooth.derivatives(np.array(beyond), 4)[3:].any()
+    for end, beyond in zip(smooth.parts[0].breaks[[1, -1]], (-9.0, 9.0), strict=True):
+        before, behind = smooth.derivatives(end + h * np.array([-1.0, 1.0]), 1).T
+        np.testing.assert_allclose(behind, before, rtol=0.0, atol=1e-7)
+        value, slope = smooth.derivatives(np.array(end), 1)
+        found = smooth.derivatives(np.array(beyond), 4)
+        assert found[0] == pytest.approx(value + slope * (beyond - end)) and found[1] == pytest.approx(slope)
+        assert not found[2:].any()
 
 
 def test_smoothing_leaves_parabolas_and_what_is_no_spline():
-    q = np.linspace(-3.0, 4.0, 40)
+    q = np.linspace(-1.2, 2.3, 40)
     parabola = fitted_cubics(X, 1.0 - X + 0.5 * X**2).smoothed
     np.testing.assert_allclose(parabola(q), 1.0 - q + 0.5 * q**2, rtol=0.0, atol=1e-12)
     for own in (polynomial([1.0, 0.0, 2.0, 3.0]), piecewise_linear(X, np.sin(X))):
