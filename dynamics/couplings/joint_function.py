@@ -21,6 +21,7 @@ from dynamics.errors import CouplingError
 from dynamics.model.array_field import ArrayField
 
 Array = np.ndarray
+CLOSE = 0.005  # of the range of a spline's values, how far its smoothed one may be off
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +62,24 @@ class Pieces:
     def smoothed(self) -> Pieces:
         """A spline of degree five with four continuous derivatives, for one of cubic pieces; else itself.
 
-        It has the same values at the breaks and half way between, no third and fourth derivative at its ends,
-        and goes on outside as a parabola, behind its next break as a straight line.
+        It has the same values at the breaks and half way between, and at more places until it differs by at
+        most `CLOSE` of the range of values; splines that no 64 places a piece follow so closely stay as they
+        are. It has no third and fourth derivative at its ends, and goes on outside as a parabola, behind its
+        next break as a straight line.
         """
         if self.coefficients.shape[0] != 4 or self.breaks.size < 4:
             return self
         from scipy.interpolate import make_interp_spline  # a third of a second
 
-        points = self.breaks[1:]
-        x = np.sort(np.concatenate([points, 0.5 * (points[1:] + points[:-1])]))
         free = [(3, 0.0), (4, 0.0)]
-        spline = make_interp_spline(x, self.expansion(x, 0)[0], 5, bc_type=(free, free))
+        for parts in (2, 4, 8, 16, 32, 64):
+            x, between = _divided(self.breaks[1:], parts), _divided(self.breaks[1:], 4 * parts)
+            value = self.expansion(between, 0)[0]
+            spline = make_interp_spline(x, self.expansion(x, 0)[0], 5, bc_type=(free, free))
+            if np.abs(spline(between) - value).max() <= CLOSE * np.ptp(value):
+                break
+        else:
+            return self
         rows = np.array([spline(x, k) / factorial(k) for k in range(6)])
         rows[3:, -1] = 0.0
         h = np.array([x[0] - x[1], x[-1] - x[-2]])  # outward; a parabola so far, then a straight line
@@ -135,6 +143,11 @@ class JointFunction:
     def __call__(self, q: Array) -> Array:
         """The displacement, of q of any shape."""
         return self.expansion(np.asarray(q, dtype=float), 0)[0]
+
+
+def _divided(points: Array, parts: int) -> Array:
+    """Points that divide every piece between given ones into equal parts, (pieces * parts + 1,)."""
+    return np.interp(np.arange(parts * (len(points) - 1) + 1) / parts, np.arange(len(points)), points)
 
 
 def composed(outer: Array, inner: Array) -> Array:
