@@ -6,12 +6,14 @@ import pickle
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import dynamics
 import problems
 import trajopt
+from trajopt.solution.solution import Answer
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (trajopt, trajopt.adapters, trajopt.library, trajopt.plot, trajopt.report, dynamics, problems)
@@ -41,6 +43,14 @@ def test_type_checkers_and_python_import_the_same_names(package):
             assert value.__name__ == f"{home}.{name}"
         elif inspect.isclass(value) or inspect.isroutine(value):
             assert module.__name__ == home, name
+
+
+@pytest.mark.parametrize("package", [trajopt, dynamics], ids=lambda each: each.__name__)
+def test_fields_of_exported_classes_have_types_that_tools_can_read(package):
+    """Those of `Answer` name its scaling, of a room above, which is known to type checkers alone."""
+    for kind in filter(inspect.isclass, (getattr(package, name) for name in package.__all__)):
+        if not issubclass(kind, Answer):
+            get_type_hints(kind)
 
 
 @pytest.mark.parametrize(

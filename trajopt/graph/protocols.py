@@ -9,10 +9,12 @@ protocols of their own (`SecondOrderBlock`, `SymbolicBlock` ...), as are the opt
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from trajopt.base.arrays import Array, Number
 
+#: A user's function of the quantities of one node -> an expression, or a list of them.
+NodeFunction: TypeAlias = Callable[[Any], Any]
 Values = dict[str, Array]  # quantity -> (K, width)
 Pairs = dict[tuple[str, str], Array]  # (output, input) or (input, input) -> (K, rows, columns)
 

@@ -7,21 +7,18 @@ import re
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from trajopt.base.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.any_arithmetic import continued_tables
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, has_calls, symbol
+from trajopt.graph.protocols import NodeFunction
 from trajopt.graph.quantities import QuantityTable, families_with_argument, term_of
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
-
-NodeFunction: TypeAlias = Callable[
-    [Any], Any
-]  # a user's: of the quantities of one node, an expression or a list
 
 _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
 

@@ -20,15 +20,14 @@ from trajopt.base import arguments
 from trajopt.base.arguments import is_whole, short_repr
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.graph import NamedBlock, completed
-from trajopt.graph.protocols import Block
+from trajopt.graph.protocols import Block, NodeFunction
 from trajopt.graph.quantities import described, extra_leaf, own_term, parameter_leaf
 from trajopt.terms.arithmetic import Arithmetic, documented
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
     from trajopt.graph.protocols import Term
-    from trajopt.graph.trace import NodeFunction, NodeSymbols
-
+    from trajopt.graph.trace import NodeSymbols
 
 EntryT = TypeVar("EntryT")
 

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.errors import OptionError
+from trajopt.graph.protocols import NodeFunction
 from trajopt.graph.quantities import LEAVES, declared_by, described_joints, extra_leaf, has_springs, rate_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.input_checks import PARTS
-from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column
+from trajopt.problem.systems.state_equations import StateEquations, checked_column
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
@@ -60,9 +61,9 @@ class AugmentedDynamics(StateEquations):
     robot: Any
     states: Mapping[str, int]
     controls: Mapping[str, int]
-    rates: Function | None
-    residuals: Function | None
-    torques: Function | None
+    rates: NodeFunction | None
+    residuals: NodeFunction | None
+    torques: NodeFunction | None
     units: Mapping[str, str] = field(default_factory=dict)
     n: int = field(init=False)
     joint_names: Sequence[str] = field(init=False)

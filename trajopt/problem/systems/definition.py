@@ -9,11 +9,10 @@ from typing import Any, overload
 from trajopt.base.arguments import check_count, check_function, check_instance, short_repr, unit
 from trajopt.base.arguments import name as check_name
 from trajopt.base.errors import OptionError
-from trajopt.graph.protocols import Block, Dynamics
+from trajopt.graph.protocols import Block, Dynamics, NodeFunction
 from trajopt.graph.quantities import DEFINED, TIME_LEAVES
 from trajopt.problem.input_checks import WIDEST, check_dynamics, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
-from trajopt.problem.systems.state_equations import Function
 from trajopt.problem.systems.system import Drawing, System
 
 RESERVED = frozenset((*TIME_LEAVES, *DEFINED, "used"))  # names that mean something else at a node
@@ -26,33 +25,33 @@ Names = Sequence[str] | Mapping[str, int]
 def system(
     states: Names,
     controls: Names = (),
-    rates: Function | Block | None = None,
+    rates: NodeFunction | Block | None = None,
     *,
-    residuals: Function | None = None,
+    residuals: NodeFunction | None = None,
     units: Mapping[str, str] | None = None,
-    draw: Function | None = None,
+    draw: NodeFunction | None = None,
 ) -> System: ...
 @overload
 def system(
     states: Names,
     controls: Names = (),
-    rates: Function | None = None,
+    rates: NodeFunction | None = None,
     *,
-    residuals: Function | None = None,
+    residuals: NodeFunction | None = None,
     dynamics: Dynamics,
-    torques: Function | None = None,
+    torques: NodeFunction | None = None,
     units: Mapping[str, str] | None = None,
 ) -> AugmentedDynamics: ...
 def system(
     states: Names,
     controls: Names = (),
-    rates: Function | Block | None = None,
+    rates: NodeFunction | Block | None = None,
     *,
-    residuals: Function | None = None,
+    residuals: NodeFunction | None = None,
     dynamics: Dynamics | None = None,
-    torques: Function | None = None,
+    torques: NodeFunction | None = None,
     units: Mapping[str, str] | None = None,
-    draw: Function | None = None,
+    draw: NodeFunction | None = None,
 ) -> System | AugmentedDynamics:
     """A system x' = f(x, u, t, p) of named states and controls, to be given to `Problem` as its dynamics.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
+from trajopt.graph.protocols import NodeFunction
 from trajopt.graph.quantities import SPLINE_LEAVES, DeclaredQuantity
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from trajopt.graph.trace import NodeSymbols
 
 EQUATIONS = "state equations"  # their name in reports
-
-Function = Callable[[Any], Any]
 
 
 class StateEquations(ABC):
@@ -36,7 +35,7 @@ class StateEquations(ABC):
     states: Mapping[str, int]
     controls: Mapping[str, int]
     rates: Any
-    residuals: Function | None
+    residuals: NodeFunction | None
     units: Mapping[str, str]
     higher_derivatives: ClassVar[tuple[str, ...]] = ()  # of the states, which f may not contain either
 

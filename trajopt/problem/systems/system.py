@@ -18,7 +18,7 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
-from trajopt.graph.protocols import Block
+from trajopt.graph.protocols import Block, NodeFunction
 from trajopt.graph.quantities import (
     SPLINE_LEAVES,
     DeclaredQuantity,
@@ -29,7 +29,6 @@ from trajopt.graph.quantities import (
 )
 from trajopt.problem.systems.state_equations import (
     EQUATIONS,
-    Function,
     StateEquations,
     derivatives_of,
     limits_of,
@@ -57,9 +56,9 @@ class System(StateEquations):
     states: Mapping[str, int]
     controls: Mapping[str, int]
     rates: Any = None
-    residuals: Function | None = None
+    residuals: NodeFunction | None = None
     units: Mapping[str, str] = field(default_factory=dict)
-    draw: Function | None = None
+    draw: NodeFunction | None = None
     higher_derivatives = SPLINE_LEAVES[2:]
 
     def __post_init__(self) -> None:
@@ -173,7 +172,7 @@ class Drawing:
     function : of a node; returns a polyline, which is a list of points (x, z) or (x, y, z), or several
     """
 
-    function: Function
+    function: NodeFunction
 
     def __call__(self, node: NodeSymbols) -> list[Expression | float]:
         returned = self.function(node)
