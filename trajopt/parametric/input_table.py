@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from trajopt.splines.node_sets import Instants
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
 ARGUMENTS = ("start", "solver", "progress")  # of `solve`, which inputs of these names are not
-Limited: TypeAlias = Constraint | IntegralConstraint | Link | Parameter | AdditionalCurve
 _AT_AN_END = re.compile(r"(\w+) at the (start|end)")
 
 
@@ -176,7 +174,11 @@ def with_values_in_the_matrix(problem: Problem, number: int) -> Array:
 
 
 def _limits(
-    table: str, key: int | str, stated: Limited, names: Sequence[str] = (), unchanging: Array | None = None
+    table: str,
+    key: int | str,
+    stated: Constraint | IntegralConstraint | Link | Parameter | AdditionalCurve,
+    names: Sequence[str] = (),
+    unchanging: Array | None = None,
 ) -> LimitInput:
     """The input of what stands in a table; its components are numbered where they have no names."""
     width, match = stated.lower.size, _AT_AN_END.fullmatch(stated.name)

@@ -171,7 +171,8 @@ class ProblemParts:
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
         # The declarations are values: as long as they are these objects, the table is that of before.
-        stated = [self.dynamics, *self.parameters.values(), *self.datasets.values(), *self.extras.values()]
+        stated: list[object] = [self.dynamics]
+        stated += [*self.parameters.values(), *self.datasets.values(), *self.extras.values()]
         last, known = self._quantities
         if known is None or len(last) != len(stated) or any(map(is_not, last, stated)):
             known = self._defined_quantities()

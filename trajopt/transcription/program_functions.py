@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
@@ -141,7 +141,11 @@ class ProgramMaps:
             weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[self.leaf_map.kept, None]
         linear_rows = np.repeat(np.arange(b.size), np.diff(A.indptr))
         return ProgramFunctions(
-            **vars(replace(self, chain=chain)),
+            chain,
+            self.leaf_map,
+            self.curvature,
+            self.row_weights,
+            self.jacobian_map,
             leaf_offset=self.leaf_map.offset(c),
             objective_weights=weights.ravel(),
             A=A,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,10 +15,10 @@ from problems.human.muscles.muscle_use import MuscleUse
 from problems.human.muscles.tracked_motion import TrackedUse
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import PALETTE
-from trajopt.plot.canvas import MARK, SMALL_FONT, as_text, panels, settings
+from trajopt.plot.canvas import MARK, SMALL_FONT, Style, as_text, panels, settings
 
 COLUMNS, HEIGHT = 3, 1.35
-BEHIND = MappingProxyType({"color": "#BBBBBB", "linewidth": 3.5})
+BEHIND: Style = {"color": "#BBBBBB", "linewidth": 3.5}
 SHOWN = 12  # muscles of a figure unless others are asked for
 
 

@@ -68,7 +68,7 @@ def rise(ground: Surface, up: Array) -> float:
 def foot_heights(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> dict[str, float]:
     """m straight above the ground of an arc, of the lowest point of each foot."""
     names = [f"{kind}:{each.frame}" for each in contacts for kind in ("position", "orientation")]
-    node = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
+    node: Any = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
     up = upwards(dynamics)
     each = ((one, one.height(node, arc, one.points)) for one in contacts)
     return {one.frame: float(np.min(gaps)) / rise(one.ground[arc], up) for one, gaps in each}
