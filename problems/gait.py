@@ -35,7 +35,7 @@ from problems.human.predicted.predicted_step import SOLVED, predicted_solver, pr
 from problems.human.predicted.solved_walk import IMPOSED, guess_solved_walk
 from problems.human.predicted.stances import step_trajectory
 from problems.human.predicted.tendons import achilles_tendons
-from problems.recipe import recipe
+from problems.recipe import defaults_of, recipe
 
 
 @recipe
@@ -80,6 +80,7 @@ def build(
     track_names: str = "",
     track_model: str = "",
     model: str = "",
+    muscles: bool = False,
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, masses in kg, angles in degrees.
 
@@ -132,8 +133,17 @@ def build(
     track_model : the .osim whose markers or angles, with its signs, the file has, where it is not `model`
     model : a person's own model, a .osim file, whose mass it then has; height, 1.75 for None, is that by
         which soles, strengths and the initial guess are chosen
+    muscles : whether the muscles of `model` drive the walk, with rigid tendons, in the sagittal plane, as in
+        `problems.human.muscles.walk`; pelvis, trunk, hips, knees and ankles move, other coordinates are held.
+        It takes speed, step_length, friction, steadiness, force_rate, smoothness, and intervals, 8 for None,
+        and refuses the others
     """
-    contact = chosen_contact(locals())
+    given = dict(locals())
+    if muscles:  # whose modules take 1.5 s to import
+        from problems.human.muscles.gait_by_muscles import gait_by_muscles
+
+        return gait_by_muscles(given, defaults_of(build))
+    contact = chosen_contact(given)
     person, body = person_and_body(model, height, mass, backpack, slope)
     height, mass, own = person.height, person.mass, formulation(cost, contact)
     intervals = own.chosen_intervals(intervals)

@@ -17,6 +17,10 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     They are of our skeleton: of a walk with a model of the user's own there is the motion alone, in the names
     and signs of the model.
     """
+    if by_muscles(solution):
+        from problems.human.muscles import gait_by_muscles
+
+        return gait_by_muscles.draw(solution, folder, ending)
     if of_own_model(solution):
         from problems.human.motions.own_motion import own_motion
         from problems.human.opensim.setups import MOTION
@@ -46,6 +50,10 @@ def remarks(solution: Solution) -> list[str]:
     """Lines that the command line prints below the report of a solved gait: the criteria that are not met."""
     from problems.human.assessment.criteria import credibility, unmet
 
+    if by_muscles(solution):
+        from problems.human.muscles import gait_by_muscles
+
+        return gait_by_muscles.remarks(solution)
     if of_own_model(solution):
         return ["criteria of walks are of our skeleton: none are told of a model of your own"]
     return [unmet(credibility(solution))] if solution.converged else []
@@ -54,3 +62,8 @@ def remarks(solution: Solution) -> list[str]:
 def of_own_model(solution: Solution) -> bool:
     """True if a model of the user's own walked, not our skeleton."""
     return solution.recipe is not None and bool(solution.recipe.parameters.get("model"))
+
+
+def by_muscles(solution: Solution) -> bool:
+    """True if muscles of a user's model drove the walk."""
+    return solution.recipe is not None and bool(solution.recipe.parameters.get("muscles"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,23 +100,12 @@ class MuscleUse:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write states and controls as OpenSim's Moco does, a .sto that `MocoTrajectory` reads."""
-        columns = {f"/forceset/{n}/activation": x for n, x in zip(self.names, self.activation.T, strict=True)}
-        states = len(columns)
+        pulls = None
         if TENDON_FORCE in self.solution.problem.dynamics.states:  # type: ignore[attr-defined]
-            pulls = (self.force / self.fibres.max_isometric_force).T
-            columns |= {
-                f"/forceset/{n}/normalized_tendon_force": x for n, x in zip(self.names, pulls, strict=True)
-            }
-            states *= 2
-        columns |= {f"/forceset/{n}": x for n, x in zip(self.names, self.excitation.T, strict=True)}
-        columns |= {
-            f"/forceset/reserve_{n}": x for n, x in zip(self.coordinates, self.reserve.T, strict=True)
-        }
-        counts = {
-            "num_controls": len(columns) - states, "num_derivatives": 0, "num_input_controls": 0,
-            "num_multipliers": 0, "num_parameters": 0, "num_slacks": 0, "num_states": states,
-        }  # fmt: skip
-        write_storage(path, Storage("muscles of a motion", self.time, columns), counts)
+            pulls = self.force / self.fibres.max_isometric_force
+        activation, excitation = (Columns(self.names, x) for x in (self.activation, self.excitation))
+        reserve = Columns(self.coordinates, self.reserve)
+        write_states(path, self.time, activation, excitation, reserve, pulls)
 
     def write_forces(self, path: str | os.PathLike[str]) -> None:
         """Write forces along tendons, N, and fibre lengths, optimal lengths, as a .sto."""
@@ -147,6 +137,38 @@ class MuscleUse:
             yield f"fully active at some time: {list_names(full)}"
         yield f"between the nodes moments are missed by at most {np.abs(self.missed).max():.2g} N m or N"
         yield from self.problems
+
+
+class Columns(NamedTuple):
+    """Names, and values over time (K, names)."""
+
+    names: tuple[str, ...]
+    values: np.ndarray
+
+
+def write_states(
+    path: str | os.PathLike[str],
+    time: np.ndarray,
+    activation: Columns,
+    excitation: Columns,
+    reserve: Columns,
+    pulls: np.ndarray | None = None,
+) -> None:
+    """Write states and controls of muscles as OpenSim's Moco does, a .sto that `MocoTrajectory` reads.
+
+    pulls : (K, m) tendon forces in largest ones, of compliant tendons
+    """
+    names = activation.names
+    states = {f"/forceset/{n}/activation": x for n, x in zip(names, activation.values.T, strict=True)}
+    if pulls is not None:
+        states |= {f"/forceset/{n}/normalized_tendon_force": x for n, x in zip(names, pulls.T, strict=True)}
+    controls = {f"/forceset/{n}": x for n, x in zip(excitation.names, excitation.values.T, strict=True)}
+    controls |= {f"/forceset/reserve_{n}": x for n, x in zip(reserve.names, reserve.values.T, strict=True)}
+    counts = {
+        "num_controls": len(controls), "num_derivatives": 0, "num_input_controls": 0,
+        "num_multipliers": 0, "num_parameters": 0, "num_slacks": 0, "num_states": len(states),
+    }  # fmt: skip
+    write_storage(path, Storage("muscles of a motion", time, states | controls), counts)
 
 
 def muscle_use(motion: GivenMotion, solution: trajopt.Solution) -> MuscleUse:

@@ -17,6 +17,7 @@ Its stored walk, which torques drive, is where the search begins: no curve was m
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from problems.human.body.model import TABLE_HEIGHT, other_side
 from problems.human.gait.gait_solver import NEAR
 from problems.human.gait.passive_moments import passive_moments
 from problems.human.muscles.driven import muscle_problem
-from problems.human.muscles.given_motion import ACTIVATION, muscles_in
+from problems.human.muscles.given_motion import ACTIVATION, EXCITATION, RESERVE, muscles_in
 from problems.human.muscles.squat import LEG, PELVIS, with_feet
 from problems.human.predicted.predicted_step import MOST_ITERATIONS, rate_of_leg_forces
 from problems.human.predicted.solved_walk import ARC, FILE, LENGTH_OF_SPEED, TIME, WALKS, solved_curves
@@ -39,6 +40,8 @@ Intervals = tuple[int, int, int, int]  # of the mesh, arc by arc
 STANCES = (("heel_r", "toe_l"), ("heel_r", "toe_r", "toe_l"), ("heel_r", "toe_r"), ("toe_r",))
 POINTS = ("heel_r", "toe_r", "heel_l", "toe_l")
 TRUNK = "lumbar_extension"
+LEGS = tuple(f"{joint}_{side}" for side in "rl" for joint in LEG)
+MOVING = (*PELVIS, TRUNK, *LEGS)  # coordinates of such a walk
 SPEED = 1.25  # m/s
 RATE, STEADINESS, SMOOTHNESS = 0.03, 0.07, 3.2e-6
 STRONG = 30.0  # N m, reserves of the first search
@@ -82,8 +85,7 @@ def muscle_walk(
         check_positive(name, weight, or_zero=True)
     model, duration = with_feet(model, TRUNK), length / speed
     names, muscles = tuple(model.robot.joint_names), muscles_in(model)
-    legs = [f"{joint}_{side}" for side in "rl" for joint in LEG]
-    if further := [name for name in names if name not in (*PELVIS, TRUNK, *legs)]:
+    if further := [name for name in names if name not in MOVING]:
         raise ProblemError(
             f"a sagittal walk does not move {list_names(further)}: hold them, too, by "
             "dynamics.load_osim(path, hold=[...], muscles=True)"
@@ -104,7 +106,7 @@ def muscle_walk(
         between = [limit_times(arc.basis.breakpoints, BETWEEN_POINTS) for arc in mesh.arcs]
         mesh = mesh.with_limit_points(between)
     problem = muscle_problem(
-        model, mesh, reserves=dict.fromkeys(legs, reserves), unpowered=PELVIS, periodic=True, passive=False,
+        model, mesh, reserves=dict.fromkeys(LEGS, reserves), unpowered=PELVIS, periodic=True, passive=False,
         moments=lambda node: _passive({name: node.q[i] for i, name in enumerate(names)}), motion=start[1],
         name="walk by muscles",
     )  # fmt: skip
@@ -141,34 +143,87 @@ def muscle_walk(
     return problem
 
 
-def solve_walk(
+def staged_walk(
     model: dynamics.OsimModel,
     *,
     speed: float = SPEED,
     step_length: float | None = None,
     intervals: Intervals = FINE,
     reserves: float = 1.0,
-) -> trajopt.Solution:
-    """The optimum of `muscle_walk`, whose options these are, in at most 200 iterations for each search.
+    **options: float,
+) -> trajopt.Problem:
+    """The problem of `muscle_walk`, whose options these are, which is solved by way of easier walks.
 
-    Weak reserves leave no way from a guess of the motion alone: the first search has strong ones, the second
+    Weak reserves leave no way from a guess of the motion alone: the first walk has strong ones, the second
     those that are asked for, both on a coarse mesh and at 1.25 m/s. From there the search goes on at the step
-    that is asked for, coarse and then fine.
+    that is asked for, coarse and then fine, with at most 200 iterations for each walk.
     """
-    wanted: dict[str, Any] = {"speed": speed, "step_length": step_length, "reserves": reserves}
+    wanted: dict[str, Any] = {"speed": speed, "step_length": step_length, "reserves": reserves, **options}
     last = muscle_walk(model, intervals=intervals, **wanted)  # first, for what it refuses
-    searches: list[dict[str, Any] | None]
-    searches = [{"reserves": max(STRONG, reserves)}, {"reserves": reserves}, wanted, None]
-    solution = None
-    for step in searches:
+    steps: list[dict[str, Any] | None]
+    steps = [{"reserves": max(STRONG, reserves)}, {"reserves": reserves}, wanted, None]
+    before: trajopt.Problem | None = None
+    for step in steps:
         problem = last if step is None else muscle_walk(model, intervals=COARSE, rough=True, **step)
-        if solution is not None:
-            problem.guess(solution)
-        options, tolerance = {} if solution is None else NEAR, TOLERANCE if step is None else ROUGH
-        solver = trajopt.Ipopt(tol=tolerance, options=options, max_iterations=MOST_ITERATIONS)
-        solution = trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False)
-    assert solution is not None
-    return solution
+        if before is not None:
+            problem.guess(before)
+        problem.recommend(
+            trajopt.Ipopt(
+                tol=TOLERANCE if step is None else ROUGH,
+                options={} if before is None else NEAR,
+                max_iterations=MOST_ITERATIONS,
+            )
+        )
+        before = problem
+    return last
+
+
+def solve_walk(model: dynamics.OsimModel, **options: Any) -> trajopt.Solution:
+    """The optimum of `staged_walk`, whose options these are, on its own mesh."""
+    return trajopt.solve(staged_walk(model, **options), refine=None, starts=1, coarse_to_fine=False)
+
+
+@dataclass(frozen=True, eq=False)
+class MuscleCycle:
+    """A gait cycle of a solved walk: its step, and the step of the other side after it.
+
+    time : (K,) s from the strike of the right heel;  names, muscles, motors : of the columns
+    q : (K, n) rad or m;  tau : (K, n) N m or N of the joints
+    activation, excitation : (K, m);  reserve : (K, motors) N m
+    """
+
+    time: np.ndarray
+    names: tuple[str, ...]
+    muscles: tuple[str, ...]
+    motors: tuple[str, ...]
+    q: np.ndarray
+    tau: np.ndarray
+    activation: np.ndarray
+    excitation: np.ndarray
+    reserve: np.ndarray
+
+
+def muscle_cycle(solution: trajopt.Solution) -> MuscleCycle:
+    """The gait cycle of a solved walk, at even times of both steps."""
+    t = np.linspace(0.0, solution.curve.duration, SAMPLES)
+    robot = solution.problem.dynamics.robot  # type: ignore[attr-defined]
+    names, muscles = tuple(robot.joint_names), tuple(robot.paths.names)
+    motors = tuple(name for name in names if name not in PELVIS)
+
+    def both(step: np.ndarray, columns: tuple[str, ...]) -> np.ndarray:
+        order = [columns.index(other_side(name)) for name in columns]
+        return np.concatenate([step, step[1:, order]])
+
+    q = both(solution.q(t), names)
+    x = names.index(PELVIS[0])
+    q[SAMPLES:, x] += q[SAMPLES - 1, x] - q[0, x]
+    activation, excitation, reserve = (
+        both(solution.value(trajopt.state(name), t), columns)
+        for name, columns in ((ACTIVATION, muscles), (EXCITATION, muscles), (RESERVE, motors))
+    )
+    time = np.concatenate([t, t[1:] + t[-1]])
+    tau = both(solution.tau(t), names)
+    return MuscleCycle(time, names, muscles, motors, q, tau, activation, excitation, reserve)
 
 
 def walk_curves(solution: trajopt.Solution) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -177,31 +232,24 @@ def walk_curves(solution: trajopt.Solution) -> tuple[dict[str, np.ndarray], np.n
     Hip, knee and ankle angles, moments, vertical and fore-aft reaction, as `assessment.measured` has them:
     `scores_of(*walk_curves(solution), TRIAL)` compares them with a trial.
     """
-    problem, t = solution.problem, np.linspace(0.0, solution.curve.duration, SAMPLES)
-    robot, names = problem.dynamics.robot, problem.dynamics.joint_names  # type: ignore[attr-defined]
+    problem, cycle, t = solution.problem, muscle_cycle(solution), np.linspace(0.0, solution.duration, SAMPLES)
+    robot = problem.dynamics.robot  # type: ignore[attr-defined]
     mass, g = robot.total_mass, float(np.linalg.norm(robot.gravity))
-    along, moments = (
-        {name: np.rad2deg(x) if angle else x / mass for name, x in zip(names, values.T, strict=True)}
-        for angle, values in ((True, solution.q(t)), (False, solution.tau(t)))
-    )
-    forces = {
-        side: sum(
+    right, left = (
+        sum(
             solution.value(one.force, t) for point, one in problem.contacts.items()
             if one.arcs and point.endswith(side)
         ) / (mass * g)
         for side in ("_r", "_l")
-    }  # fmt: skip
-
-    def cycle(right: np.ndarray, left: np.ndarray) -> np.ndarray:
-        return np.append(right, left[1:])  # which is where the right leg goes on
-
+    )  # fmt: skip
     curves = {}
     for joint, own, sign in zip(("hip", "knee", "ankle"), LEG, (1.0, -1.0, 1.0), strict=True):
-        for quantity, values, way in (("angle", along, sign), ("moment", moments, -sign)):
-            curves[f"{joint} {quantity}"] = way * cycle(values[f"{own}_r"], values[f"{own}_l"])
+        place = cycle.names.index(f"{own}_r")
+        curves[f"{joint} angle"] = sign * np.rad2deg(cycle.q[:, place])
+        curves[f"{joint} moment"] = -sign * cycle.tau[:, place] / mass
     for name, axis in (("vertical reaction", 1), ("fore-aft reaction", 0)):
-        curves[name] = cycle(*(forces[side][:, axis] for side in ("_r", "_l")))
-    return curves, np.linspace(0.0, 100.0, 2 * SAMPLES - 1)
+        curves[name] = np.append(right[:, axis], left[1:, axis])  # which is where the right leg goes on
+    return curves, np.linspace(0.0, 100.0, cycle.time.size)
 
 
 def _stored_walk(

@@ -2,16 +2,21 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from muscled_arm import MUSCLE, muscled_arm  # pyright: ignore  (tests/support is on the path)
 from osim_files import published  # pyright: ignore
 from osim_text import body, joint, osim_text  # pyright: ignore
 
 import dynamics
 import trajopt
+from problems import gait
+from problems.cli.command_line import main
 from problems.human.assessment.measured import TRIAL
 from problems.human.assessment.score import mean_correlation, scores_of
+from problems.human.muscles.gait_by_muscles import intervals_of
 from problems.human.muscles.squat import with_feet
 from problems.human.muscles.walk import muscle_walk, solve_walk, walk_curves
+from problems.human.opensim.storage import read_storage
 from trajopt.base.errors import OptionError, ProblemError
 
 
@@ -74,3 +79,42 @@ def test_a_walk_is_of_legs_and_a_trunk_alone_that_mirror_each_other():
     held = dynamics.load_osim(legs(arm), hold=["arm_flex"], muscles=True)
     with pytest.raises(ProblemError, match="no muscle of the other side is named like soleus_r"):
         muscle_walk(held)
+
+
+def test_gait_by_muscles_needs_their_model_and_refuses_what_it_cannot_do():
+    arm = joint("PinJoint", "shoulder", "torso", "arm", ("arm_flex",))
+    for given, message in (
+        ({}, "needs the muscles of a model: give model=..."),
+        ({"backpack": 10.0}, "backpack is 10.0, but with muscles=True .* It takes model, speed, step_length"),
+        ({"contact": "imposed"}, "contact is 'imposed', but with muscles=True"),
+        ({"cost": "thesis"}, "cost is 'thesis', but with muscles=True"),
+        ({"model": legs(), "intervals": 1.5}, "intervals = 1.5: expected a whole number, 1 or more"),
+        ({"model": legs(), "smoothness": -1.0}, "smoothness = -1.0"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            gait.build(muscles=True, **given)
+    with pytest.raises(ProblemError, match="no muscle of the other side"):  # the arm is held
+        gait.build(muscles=True, model=legs(arm), contact="predicted")
+    assert intervals_of(None) == (4, 2, 8, 6) and intervals_of(4) == (2, 1, 4, 3)
+    assert intervals_of(1) == (1, 1, 1, 1)
+
+
+@pytest.mark.long
+def test_the_command_walks_by_muscles_and_writes_motion_muscles_and_figures(tmp_path):
+    path = published("gait10dof18musc.osim")
+    settings = [f"--set=model={path}", "--set=muscles=True", "--set=intervals=4", "--set=speed=1.25"]
+    settings += ["--set=step_length=0.634", "--mesh-alone", "--plot"]
+    run = ["solve", "gait", *settings, "--out", str(tmp_path)]
+    done = CliRunner().invoke(main, run)
+    assert done.exit_code == 0, done.output
+    assert f"correlation with {TRIAL}: hip angle 0.9" in done.output
+    assert "the trunk's motor gives" in done.output
+    motion = read_storage(tmp_path / "coordinates.mot")
+    assert motion.in_degrees and np.ptp(motion.columns["pelvis_tx"]) == pytest.approx(2 * 0.634, abs=1e-6)
+    for right, left in (("hip_flexion_r", "hip_flexion_l"), ("ankle_angle_l", "ankle_angle_r")):
+        first, second = motion.columns[right][:101], motion.columns[left][100:]
+        assert np.abs(first[1:] - second[1:]).max() < 1e-9
+    states = read_storage(tmp_path / "muscles.sto").columns
+    assert states["/forceset/soleus_r/activation"].max() > 0.2
+    assert "/forceset/reserve_lumbar_extension" in states
+    assert (tmp_path / "gait_curves.png").is_file() and (tmp_path / "gait_muscles.png").is_file()
