@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import dynamics
-from problems.moves.certificate import LimitLine, MotionCertificate
+from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
 from problems.moves.controller.hand_over import hand_over
 from problems.moves.controller.points import HandOver
 from problems.moves.controller.segments import Segments
@@ -27,6 +27,11 @@ from trajopt.splines.curve import Curve
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
+
+JUMPS = (
+    "nothing limits how fast speeds change where no torque is limited, nor the acceleration of a joint that "
+    "moves: no robot follows the motion; give a limit of acceleration or torque"
+)
 
 
 class Motion(ABC):
@@ -93,6 +98,21 @@ class Motion(ABC):
             columns = self.limits.columns(name, self.joint_names)
             found.append(worst_line(name, columns, relative_excess(curves[name](t), *ends), t))
         return found
+
+    def jumps(self) -> str:
+        """A line of the report, in case nothing limits how fast speeds change on some part; else empty.
+
+        Such a part has no limit of torque, and none of acceleration or jerk of a joint that moves on it.
+        """
+        part = (np.arange(4) + 0.5) / 4
+        t = self.breakpoints[:-1, None] + np.diff(self.breakpoints)[:, None] * part
+        speeds = np.abs(self.v(t)).max(axis=1)  # (parts, n)
+        fastest = speeds.max(axis=1, keepdims=True)
+        limits = self.limits_at(t[:, 1])
+        rates = np.isfinite(limits.acceleration) | np.isfinite(limits.jerk)
+        torques = np.any(np.isfinite([limits.torque_lower, limits.torque_upper]), axis=(0, -1))
+        held = torques | np.any(rates & (speeds > TOLERANCE * fastest), axis=-1) | (fastest[:, 0] == 0.0)
+        return "" if np.all(held) else f"\n{JUMPS}"
 
     def tool_speeds(self, t: ArrayLike) -> Array:
         """Speeds of the frames that have a limit, (..., frames) m/s."""

@@ -269,5 +269,5 @@ class PlannedMotion(SplineMotion):
     def __repr__(self) -> str:
         return (
             f"PlannedMotion of {self.duration:.6g} s to {len(self.task.steps)} goals, "
-            f"{self.solution.status.value}\n{self.certificate}"
+            f"{self.solution.status.value}\n{self.certificate}{self.jumps()}"
         )

@@ -18,15 +18,9 @@ from problems.moves.spline_path import SplinePath
 from problems.moves.timing.end_states import EndStates
 from problems.moves.timing.tube import Tube
 from trajopt.base.arrays import Array
-from trajopt.base.tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
-
-JUMPS = (
-    "where no torque is limited, nor the acceleration of a joint that moves, speeds jump, and no robot "
-    "follows the motion: give acceleration= or torque="
-)
 
 
 class PathMotion(Motion):
@@ -61,20 +55,6 @@ class PathMotion(Motion):
         t = self.breakpoints
         of_s = self.tube.lines(self.path)
         return tuple(replace(line, time=float(np.interp(line.time, self.s(t), t))) for line in of_s)
-
-    def jumps(self) -> str:
-        """A line that says where speeds jump, as nothing limits their rates; empty where they do not.
-
-        They jump where a piece of the path has no limit of torque, and none of acceleration or jerk of a
-        joint that moves on it.
-        """
-        path = self.path.divided(self.limits.borders)
-        slopes = np.abs(path.bernstein(path.breakpoints, 1)).max(axis=1)  # (pieces, n)
-        limits = self.limits.at(0.5 * (path.breakpoints[1:] + path.breakpoints[:-1]))
-        rates = np.isfinite(limits.acceleration) | np.isfinite(limits.jerk)
-        moves = slopes > AGREEMENT * slopes.max()
-        torques = np.any(np.isfinite([limits.torque_lower, limits.torque_upper]), axis=(0, -1))
-        return "" if np.all(np.any(moves & rates, axis=-1) | torques) else f"\n{JUMPS}"
 
     def q(self, t: Any) -> Array:
         """Positions of the joints, (..., n) rad or m."""
