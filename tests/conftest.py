@@ -36,8 +36,11 @@ def pytest_configure(config):
     if sys.dont_write_bytecode and cache and not hasattr(config, "workerinput"):
         os.environ["PYTHONPYCACHEPREFIX"] = str(cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if config.option.markexpr == "long":  # the marker of a test is also that of its cases which are thorough
+        config.option.markexpr = "long and not thorough"
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
-        shared = tempfile.TemporaryDirectory(prefix="trajopt-tests-")  # for solutions that several files use
+        # For solutions that several files use; processes that an interrupt ends may still write there
+        shared = tempfile.TemporaryDirectory(prefix="trajopt-tests-", ignore_cleanup_errors=True)
         os.environ["TRAJOPT_TESTS_SHARE"] = shared.name
         config.add_cleanup(shared.cleanup)
 

@@ -1,6 +1,9 @@
 """Many cases in one test: all of them run, and those that fail are told with their values."""
 
 import inspect
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from tiers import every
@@ -31,3 +34,14 @@ def test_few_cases_are_fast_and_the_others_long(number, request):
 def test_no_case_is_no_test():
     with pytest.raises(AssertionError, match="cannot fail"):
         every("number", [])(lambda number: None)()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("tier", "case"), [("long", "differences"), ("thorough", "complex step")])
+def test_a_thorough_case_of_a_long_test_is_not_chosen_with_the_long_ones(tier, case):
+    """Each case carries the marker of its test, too."""
+    file = Path(__file__).parents[1] / "dynamics_tests/algorithms/test_coriolis.py"
+    name = "test_only_the_christoffel_factor_is_half_the_slope_of_the_velocity_torques"
+    command = [sys.executable, "-m", "pytest", "-n", "0", "--collect-only", "-m", tier, f"{file}::{name}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=file.parents[3])
+    assert [line.partition(name)[2] for line in run.stdout.splitlines() if name in line] == [f"[{case}]"]
