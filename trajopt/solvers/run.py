@@ -229,7 +229,7 @@ class TimedSolver:
 # Steps that end, or the least violation near them, which is not the least one for certain.
 GAVE_UP = (Status.STEP_TOO_SMALL, Status.INFEASIBLE)
 
-BOTH_FAILED = (*GAVE_UP, Status.RESTORATION_FAILED, Status.ITERATION_LIMIT)
+BOTH_FAILED = (*GAVE_UP, Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.ITERATION_LIMIT)
 
 
 class FirstSolver(Solver, Protocol):
@@ -244,7 +244,8 @@ class Fallback:
 
     start_of_first : program -> where `first` starts, None where it does not suit; left out: where `then` does
     The time limit of `then` holds for both together, its limit of iterations for each, and the result counts
-    the iterations of both. Where both fail it has the status of `then`, at the less infeasible point.
+    the iterations of both. Where both fail it is at the less infeasible point, with the status of `then`, or
+    of `first` where that is its point and `then` calls its own the least infeasible nearby.
     """
 
     first: FirstSolver
@@ -267,14 +268,15 @@ class Fallback:
         if found.status not in GAVE_UP:
             return found
         after = continued(found, self.then, nlp, start, run)
-        worse = after.status in BOTH_FAILED and after.infeasibility > found.infeasibility
+        worse = after.status in BOTH_FAILED and not after.infeasibility <= found.infeasibility  # or NaN
         return _at_point_of(found, after) if worse else after
 
 
 def _at_point_of(found: Result, after: Result) -> Result:
-    """A result with the status and the counts of a later one, at the point of this one."""
-    kept = {name: getattr(after, name) for name in ("status", "detail", "iterations", "seconds", "timings")}
-    return replace(found, **kept, history=after.history)
+    """A result at the point of `found`, with counts of a later one, and its status but for one of a point."""
+    told = found if after.status is Status.INFEASIBLE else after
+    kept = {name: getattr(after, name) for name in ("iterations", "seconds", "timings", "history")}
+    return replace(found, status=told.status, detail=told.detail, **kept)
 
 
 def continued(before: Result, solver: Solver, nlp: Program, start: WarmStart | None, run: Run) -> Result:

@@ -111,6 +111,8 @@ class Ends:
         (0.1, Status.RESTORATION_FAILED, 7.0, 0.1),
         (0.1, Status.ITERATION_LIMIT, 7.0, 0.1),
         (7.0, Status.RESTORATION_FAILED, 0.1, 0.1),
+        (7.0, Status.INFEASIBLE, 0.1, 0.1),
+        (0.1, Status.STEP_FAILED, np.nan, 0.1),
         (0.1, Status.TIME_LIMIT, 7.0, 7.0),  # stopped, not failed: the point where it stopped
         (0.1, Status.CONVERGED, 0.2, 0.2),
     ],
@@ -120,6 +122,12 @@ def test_where_both_solvers_fail_the_less_infeasible_point_is_kept(first, status
     found = Fallback(Ends(Status.STEP_TOO_SMALL, first), Ends(status, then)).solve(nlp)
     assert found.status is status and found.detail == "why" and found.iterations == 7
     assert found.y[0] == found.infeasibility == kept
+
+
+def test_a_point_that_meets_the_rows_is_not_called_infeasible_for_where_another_solver_ended():
+    nlp = quadratic_with_rows(np.eye(1), np.ones(1), [[1.0]], [0.0], [INF])
+    found = Fallback(Ends(Status.STEP_TOO_SMALL, 1e-9), Ends(Status.INFEASIBLE, 7.0)).solve(nlp)
+    assert found.status is Status.STEP_TOO_SMALL and found.y[0] == 1e-9 and found.iterations == 7
 
 
 @fast_first("excess", [1e-3, 1e-6])
