@@ -410,6 +410,8 @@ class CostCheck:
     error : of the integral, estimated by the difference of two rules
     zero : where all costs are zero because their parts cancel, 1e-4 of the size of the parts; where they
         are what solvers leave of curves, a million times that, of slacks a hundred times; 0 elsewhere
+    jump : time of the node at which it jumps most, where jumps at nodes may be all the difference of `value`
+        and `by_nodes`; NaN elsewhere
     """
 
     name: str
@@ -422,17 +424,18 @@ class CostCheck:
     smoothed: bool = False
     error: float = 0.0
     zero: float = 0.0
+    jump: float = np.nan
 
     @property
     def changed(self) -> float:
         """Relative difference of the recomputed quadrature to the solution's value; 0 where not known."""
         size = max(self.size, NEGLIGIBLE_COST * self.total)
-        return 0.0 if np.isnan(self.by_nodes) else abs(self.by_nodes - self.value) / size
+        return 0.0 if np.isnan(self.by_nodes) else float(abs(self.by_nodes - self.value)) / float(size)
 
     @property
     def relative(self) -> float:
         """Largest difference of the integral to the solution's value, relative to all costs together."""
-        return (abs(self.integral - self.value) + self.error) / self.total
+        return float(abs(self.integral - self.value) + self.error) / float(self.total)  # inf, no overflow
 
 
 def cost_results(solution: Solution, enclose: bool = True) -> dict[str, Line]:
@@ -495,7 +498,28 @@ def cost_checks(solution: Solution, of_equations: float = 0.0) -> list[CostCheck
     found = [replace(check, total=total) for check in found]
     wrong = any(c.relative > BETWEEN or c.changed > NEGLIGIBLE_COST for c in found)
     zero = _zero(solution, found) if wrong or abs(of_equations) > BETWEEN * total else 0.0
-    return [replace(check, total=max(total, zero), zero=zero) for check in found]
+    found = [replace(check, total=max(total, zero), zero=zero) for check in found]
+    return [_with_jump(solution, check) for check in found]
+
+
+def _with_jump(solution: Solution, check: CostCheck) -> CostCheck:
+    """A cost with `CostCheck.jump`, which values just before and after the nodes tell."""
+    differs = abs(check.by_nodes - check.value)
+    if not differs > AT_TIMES * max(check.size, NEGLIGIBLE_COST * check.total):
+        return check
+    nodes, trajectory = node_samples(solution), confirmed_mesh_of(solution)
+    jumps, by_time = np.zeros(nodes.times.size), solution.curve.durations[nodes.arc]
+    beside, end = 1e-9 * by_time, float(nodes.times[-1])
+    for cost in _by_name(solution)[check.name]:
+        if cost.over.integrates:
+            before, after = (
+                solution.values([cost.term], np.clip(times, 0.0, end))[cost.term.quantity].sum(axis=1)
+                for times in (nodes.times - beside, nodes.times + beside)
+            )
+            jumps += np.abs(cost.weight * cost.over.cost_weights(trajectory) * by_time * (after - before))
+    if not differs <= (1.0 + AT_TIMES) * jumps.sum():
+        return check
+    return replace(check, jump=float(nodes.times[np.argmax(jumps)]))
 
 
 def _by_nodes(solution: Solution) -> dict[str, float]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0, "tanh": 0.0, "atan": 0.0}
 
 Operation = Callable[..., Number]
-Border = Literal["absolute value", "maximum or minimum", "comparison", "step", "root"]
+Border = Literal["absolute value", "maximum or minimum", "comparison", "step", "turn", "root"]
 
 
 def evaluated(
@@ -80,7 +80,8 @@ def borders(function: Function, arguments: Sequence[SX]) -> list[tuple[Border, S
     """The operations of a function with a corner or a jump, and the expression whose sign changes there.
 
     Of roots, square roots and powers between 0 and 1, the expression is what stands below the root; of steps,
-    `floor` and `ceil`, whose values jump at every integer x, it is sin(pi x).
+    `floor` and `ceil`, whose values jump at every integer x, it is sin(pi x), sin(pi x / y) of `fmod`, and
+    cos(pi x / y) of `remainder`; of the angle of a vector (x, y), which jumps by a turn where x < 0, it is y.
 
     arguments : columns of symbols
     """
@@ -89,7 +90,8 @@ def borders(function: Function, arguments: Sequence[SX]) -> list[tuple[Border, S
     kinds: dict[int, Border] = {
         **dict.fromkeys((casadi.OP_FMAX, casadi.OP_FMIN), "maximum or minimum"),
         **dict.fromkeys((casadi.OP_SIGN, casadi.OP_LT, casadi.OP_LE), "comparison"),
-        **dict.fromkeys((casadi.OP_FLOOR, casadi.OP_CEIL), "step"),
+        **dict.fromkeys((casadi.OP_FLOOR, casadi.OP_CEIL, casadi.OP_FMOD, casadi.OP_REMAINDER), "step"),
+        casadi.OP_ATAN2: "turn",
         casadi.OP_FABS: "absolute value",
         casadi.OP_SQRT: "root",
     }
@@ -102,7 +104,10 @@ def borders(function: Function, arguments: Sequence[SX]) -> list[tuple[Border, S
         elif code in powers and exponent is not None and 0.0 < exponent < 1.0:
             found.append(("root", operands[0]))
         elif kinds.get(code) == "step":
-            found.append(("step", casadi.sin(np.pi * operands[0])))
+            parts = operands[0] / operands[1] if len(operands) > 1 else operands[0]
+            found.append(("step", (casadi.cos if code == casadi.OP_REMAINDER else casadi.sin)(np.pi * parts)))
+        elif kinds.get(code) == "turn":
+            found.append(("turn", operands[0]))
         elif code in kinds:
             found.append((kinds[code], operands[0] - operands[1] if len(operands) > 1 else operands[0]))
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)

@@ -18,8 +18,8 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
-from trajopt.solvers.kkt import bound_violation, kkt_residuals, largest_violation
-from trajopt.solvers.solver import ROUNDING, Result, Status
+from trajopt.solvers.kkt import bound_violation, kkt_residuals
+from trajopt.solvers.solver import FEASIBILITY, ROUNDING, Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.link_constraints import held
 from trajopt.transcription.linked_program import LinkedProgram, linked_program, placed_parts
@@ -49,8 +49,8 @@ def rested(program: NLP | LinkedProgram, result: Result) -> Result:
     """A result whose curves that rest at zero, but for what a solver leaves of them, rest there exactly.
 
     A limit of zero is compared with the largest value of its term, beside which such a rest is no small
-    violation. The motion that rests violates no more, and costs no more than multipliers times violations of
-    the one found tell.
+    violation. The motion that rests violates no more, of all rows and bounds that it changes, and costs no
+    more than multipliers times violations of the one found tell, and keeps its multipliers.
     """
     if result.status is not Status.CONVERGED:
         return result
@@ -65,12 +65,26 @@ def rested(program: NLP | LinkedProgram, result: Result) -> Result:
         y[place] = np.where(rests[free], np.clip(0.0, nlp.lower, nlp.upper), y[place])
     if np.array_equal(y, result.y):
         return result
-    rows, there = program.rows(result.y), program.rows(y)
-    violated = np.maximum(bound_violation(rows, program.row_lower, program.row_upper), 0.0)
-    explained = np.abs(result.row_multipliers) @ violated
+    points = (result.y, program.rows(result.y)), (y, program.rows(y))
+    violated, there = (
+        np.concatenate(
+            [
+                bound_violation(rows, program.row_lower, program.row_upper),
+                bound_violation(unknowns, program.lower, program.upper),
+            ]
+        )
+        for unknowns, rows in points
+    )
+    # What else is violated by more than small curves are asked for says nothing of these
+    changed, rounding = violated != there, np.finfo(float).eps * np.abs(points[0][1]).max(initial=1.0)
+    keeps = there[changed].max(initial=0.0) <= violated[changed].max(initial=0.0) + rounding
+    explained = np.abs(result.row_multipliers) @ np.maximum(violated[: program.row_count], 0.0)
     before, after = program.objective(result.y), program.objective(y)
-    keeps = largest_violation(program, y, there) <= largest_violation(program, result.y, rows)
-    return replace(result, y=y) if keeps and after <= before + explained + ROUNDING * abs(before) else result
+    if not keeps or not after <= before + explained + ROUNDING * abs(before):
+        return result
+    at_rest = replace(result, y=y)
+    kkt, kkt_there = (kkt_residuals(program, each) for each in (result, at_rest))
+    return at_rest if kkt_there.error <= max(kkt.error, FEASIBILITY) else result
 
 
 def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:

@@ -477,6 +477,7 @@ ADVICE: Mapping[Border, str] = {
     "trajopt.minimum(term, ...), which are exact",
     "comparison": "make the transition smooth (by np.tanh) or let phases (trajopt.Phases) meet there",
     "step": "make the transitions smooth (by np.tanh), or leave the rounding out",
+    "turn": "measure how far an angle is from another by the sine and cosine of their difference",
 }
 
 

@@ -153,9 +153,9 @@ def _graph_of(graph: Graph, quantity: str) -> Graph:
 
 
 def _may_jump(block: Block) -> bool:
-    """True for traced terms with comparisons or steps, and for functions that nobody has looked into."""
+    """True for traced terms with comparisons, steps or turns, and for functions not looked into."""
     if isinstance(block, ExpressionBlock):
-        return any(kind in ("comparison", "step") for kind, _ in block.borders)
+        return any(kind in ("comparison", "step", "turn") for kind, _ in block.borders)
     return not getattr(block, "derivatives_are_tested", False)
 
 

@@ -30,6 +30,10 @@ from trajopt.verification.optimum_error import OptimumError, error_of_optimum
 COARSE_ABOVE = BETWEEN  # of all costs: an error of the optimum as large as a cost may be off between nodes
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
 DIAGNOSE = "solution.diagnose() names what to look at"
+JUMPS = (
+    ", or jumps at a node, t = {:.6g} s, where rounding decides its value: solve on one interval more, make "
+    "the transition smooth (by np.tanh) or let phases (trajopt.Phases) meet there"
+)
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
@@ -269,9 +273,10 @@ class Report:
             )
         for cost in self.costs:
             if not cost.changed <= AT_TIMES:
+                jumps = "" if np.isnan(cost.jump) else JUMPS.format(cost.jump)
                 return (
                     f"cost '{cost.name}': {cost.value:.8g} by the solution, {cost.by_nodes:.8g} by its "
-                    "motion in this problem, whose cost must have changed"
+                    f"motion in this problem, whose cost must have changed{jumps}"
                 )
         if wrong := self._not_optimal("the motion is not optimal") or self.minimality.reason:
             return wrong

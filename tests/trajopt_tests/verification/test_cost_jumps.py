@@ -1,6 +1,7 @@
 """Costs that jump by a comparison: motions that are stationary in spite of them fail, optima pass."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import casadi
@@ -96,6 +97,19 @@ WRONG = {
     "function": lambda: costing(mass((0.5, 5.0), limit=4.0), trajopt.duration, trajopt.block_term(Toll())),
     "parameter": toll_after_a_parameter,
     "phases": side_of_phases,
+    "rest of a division": lambda: costing(
+        mass(), EFFORT, trajopt.term(lambda n: 30.0 * casadi.fmod(n.x + 2.0, 0.7), name="rest")
+    ),
+    "nearest rest": lambda: costing(
+        mass(), EFFORT, trajopt.term(lambda n: 60.0 * casadi.remainder(n.x, 0.9) + 30.0, name="rest")
+    ),
+    "angle": lambda: costing(
+        mass(),
+        EFFORT,
+        trajopt.term(
+            lambda n: 40.0 + 10.0 * casadi.atan2(casadi.sin(8.0 * n.x), casadi.cos(8.0 * n.x)), name="a"
+        ),
+    ),
 }
 
 
@@ -169,3 +183,23 @@ def test_an_optimum_of_a_cost_that_jumps_passes(name):
 
     assert report.holds, report.reason
     assert solution.objective == pytest.approx(optimum, rel=1e-2)
+
+
+@pytest.mark.parametrize(("intervals", "size"), [(2, 0.3), (8, 30.0)])
+def test_a_jump_at_a_node_is_named_where_rounding_decides_its_value(intervals, size):
+    """x is 1/2 at t = 1/2, where two intervals meet, whatever the size of the toll."""
+    problem = mass()
+    problem = problem.on(trajopt.Trajectory.collocation(intervals, 3, duration=1.0))
+    report = trajopt.solve(costing(problem, EFFORT, jump(lambda node: node.x > 0.5, size))).verify()
+
+    assert report.verdict == "FAIL"
+    assert "or jumps at a node, t = 0.5 s, where rounding decides its value" in report.reason
+
+
+def test_a_cost_that_has_changed_jumps_nowhere(tmp_path):
+    trajopt.solve(costing(mass(), EFFORT)).save(tmp_path / "x.npz")
+    cheaper = costing(mass(), EFFORT)
+    cheaper.costs[0] = replace(cheaper.costs[0], weight=0.999)
+    report = trajopt.Solution.load(tmp_path / "x.npz", problem=cheaper).verify()
+
+    assert "whose cost must have changed" in report.reason and "at a node" not in report.reason

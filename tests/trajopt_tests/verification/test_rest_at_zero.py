@@ -7,6 +7,7 @@ import pytest
 
 import trajopt
 from trajopt.solution.answers import program_of, rested
+from trajopt.solvers.kkt import largest_violation
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Status
 
@@ -122,6 +123,17 @@ def test_a_motion_of_a_billionth_that_is_asked_for_stays(problem):
     assert result.status is Status.CONVERGED
     assert 1e-10 < np.abs(program.unknowns.curve(result.y)(1.0)[1]) < 1e-8
     assert rested(program, result) is result
+
+
+def test_a_small_motion_that_is_asked_for_stays_whatever_else_is_violated():
+    """y has to end at 1e-12; rows of x are violated by a thousand times that."""
+    problem = beside_a_way(u**2 + w**2)
+    problem.subject_to(trajopt.term(lambda node: node.y, name="end of y"), equals=1e-12, over="end")
+    program, result = result_of(problem)
+    worse = replace(result, y=np.where(np.abs(result.y) > 1e-3, (1.0 + 1e-9) * result.y, result.y))
+
+    assert largest_violation(program, worse.y, program.rows(worse.y)) > 1e-10
+    assert rested(program, worse) is worse
 
 
 def test_states_that_rest_beside_a_control_are_not_measured_by_what_is_left_of_them():
