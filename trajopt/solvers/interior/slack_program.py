@@ -76,18 +76,19 @@ PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 
 
 def zero_limit_factors(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Factors, powers of two from 1 to 1 / `FEASIBILITY`, of rows with these values at the start, (rows,).
+    """Factors, from 1 to 1 / `FEASIBILITY`, of rows with these values at the start, (rows,).
 
     The size of a row whose finite limits are all zero, such as the step between two control points less that
     of the largest speed, is its value there, or the median of such rows that do not start on zero, whichever
-    is larger. A row is divided by it where it is below `PUSH`, so that slacks would begin far outside.
+    is larger. A row is divided by it where it is below `PUSH`, so that slacks would begin far outside, and by
+    powers of it that fall to 0 where it is half as large again: a step there would let rounding decide.
     """
     factors = np.ones(values.size)
     unsized = np.flatnonzero((~np.isfinite(lower) | (lower == 0.0)) & (~np.isfinite(upper) | (upper == 0.0)))
     size = np.abs(values[unsized])
     if (size > FEASIBILITY).any():
         size = np.maximum(size, np.median(size[size > FEASIBILITY]))
-        factors[unsized] = np.where(size < PUSH, np.exp2(-np.ceil(np.log2(size))), 1.0)
+        factors[unsized] = size ** -np.clip(3.0 - 2.0 * size / PUSH, 0.0, 1.0)
     return factors
 
 

@@ -153,9 +153,20 @@ def test_rows_on_zero_at_the_start_are_divided_by_the_median_of_the_others():
     values = np.array([0.0, 0.001, -0.002, 0.003, 7.0, 1e-3])
     lower, upper = np.array([0.0, 0.0, -INF, 0.0, 0.0, -1.0]), np.array([INF, INF, 0.0, INF, INF, INF])
     factors = zero_limit_factors(values, lower, upper)
-    np.testing.assert_array_equal(factors, [256.0, 256.0, 256.0, 256.0, 1.0, 1.0])
+    np.testing.assert_allclose(factors, [400.0, 400.0, 400.0, 1.0 / 0.003, 1.0, 1.0], rtol=1e-12)
     none = zero_limit_factors(np.array([0.0, 1e-17]), lower[:2], upper[:2])
     np.testing.assert_array_equal(none, [1.0, 1.0])
+
+
+@pytest.mark.parametrize("size", [2.0**-9, 2.0**-7, 0.01, 0.0125, 0.015])
+def test_rounding_of_a_row_at_the_start_does_not_decide_its_factor(size):
+    """Speeds of 1 on 100 intervals of a second give rows of 0.01, on 128 a power of two."""
+    below, at, above = (
+        zero_limit_factors(np.array([size * (1.0 + e)]), np.zeros(1), np.array([INF]))[0]
+        for e in (-1e-12, 0.0, 1e-12)
+    )
+    assert below == pytest.approx(at, rel=1e-10) and above == pytest.approx(at, rel=1e-10)
+    assert at == pytest.approx(1.0 / size if size <= 0.01 else size ** (-3.0 + 200.0 * size))
 
 
 def jerk_limited_mass(intervals):
