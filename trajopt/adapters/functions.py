@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.adapters.jax_function import JaxFunction
 from trajopt.adapters.numpy_function import NumpyFunction
-from trajopt.adapters.stacked_function import BatchedFunction, FunctionBlock, NodeFunction
+from trajopt.adapters.stacked_function import ArrayFunction, BatchedFunction, FunctionBlock
 from trajopt.adapters.torch_function import TorchFunction
 from trajopt.base import arguments
 from trajopt.base.errors import (
@@ -39,12 +39,12 @@ LIBRARIES: Mapping[str, Callable[..., BatchedFunction]] = {
 
 
 def foreign_block(
-    function: NodeFunction,
+    function: ArrayFunction,
     inputs: Mapping[str, int],
     library: Library = "jax",
     *,
     output: str = "rates",
-    derivatives: NodeFunction | None = None,
+    derivatives: ArrayFunction | None = None,
 ) -> Block:
     """A block y = f(u_1, u_2, ...) for the rates of a system, or for `trajopt.block_term`.
 
@@ -77,10 +77,10 @@ def foreign_block(
 class FunctionTerm(Arithmetic):
     """A term y = f(quantities of a node), f a function of a library; see `foreign_term`."""
 
-    function: NodeFunction
+    function: ArrayFunction
     inputs: tuple[str, ...]
     library: Library
-    derivatives: NodeFunction | None
+    derivatives: ArrayFunction | None
     name: str
     unit: str = ""
 
@@ -94,11 +94,11 @@ class FunctionTerm(Arithmetic):
 
 
 def foreign_term(
-    function: NodeFunction,
+    function: ArrayFunction,
     library: Library = "jax",
     *,
     inputs: Sequence[str] | None = None,
-    derivatives: NodeFunction | None = None,
+    derivatives: ArrayFunction | None = None,
     name: str | None = None,
     unit: str = "",
 ) -> FunctionTerm:
@@ -123,11 +123,11 @@ def foreign_term(
 class FunctionDynamics:
     """A dynamics tau = f(q, v, a) whose f is a function of a library; see `foreign_dynamics`."""
 
-    function: NodeFunction
+    function: ArrayFunction
     joint_names: tuple[str, ...]
     limits: SimpleNamespace
     library: Library = "jax"
-    derivatives: NodeFunction | None = None
+    derivatives: ArrayFunction | None = None
 
     @property
     def n(self) -> int:
@@ -177,11 +177,11 @@ class FunctionDynamics:
 
 
 def foreign_dynamics(
-    function: NodeFunction,
+    function: ArrayFunction,
     joints: Sequence[str],
     library: Library = "jax",
     *,
-    derivatives: NodeFunction | None = None,
+    derivatives: ArrayFunction | None = None,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
@@ -240,12 +240,12 @@ def limits_given(
 
 @lru_cache(maxsize=64)  # with what their libraries have compiled
 def _made(
-    function: NodeFunction,
+    function: ArrayFunction,
     names: tuple[str, ...],
     widths: tuple[int, ...],
     library: Library,
     output: str,
-    derivatives: NodeFunction | None,
+    derivatives: ArrayFunction | None,
 ) -> FunctionBlock:
     """The block of a function; the same one for the same arguments, so that libraries compile once."""
     label = f"the {library} function '{getattr(function, '__name__', type(function).__name__)}'"
@@ -279,7 +279,7 @@ def _check(function: object, library: object, derivatives: object) -> None:
         raise OptionError(f"derivatives are given, which '{library}' computes itself: leave them out")
 
 
-def _arguments_of(function: NodeFunction, name: str) -> tuple[str, ...]:
+def _arguments_of(function: ArrayFunction, name: str) -> tuple[str, ...]:
     """Names of the arguments of a function; OptionError where they do not list its quantities."""
     try:
         given = inspect.signature(function).parameters.values()

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 
-from trajopt.adapters.stacked_function import Foreign, MappedFunction, NodeFunction, library_of
+from trajopt.adapters.stacked_function import ArrayFunction, Foreign, MappedFunction, library_of
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 
@@ -30,7 +30,7 @@ class JaxFunction(MappedFunction):
     remedy = "make its constants of NumPy arrays in float64, and convert nothing to float32"
 
     @cached_property
-    def _compiled(self) -> tuple[NodeFunction, ...]:
+    def _compiled(self) -> tuple[ArrayFunction, ...]:
         """Values, Jacobians and Hessians at all nodes."""
         jax, jnp = self._jax, self._jax.numpy
 

@@ -22,7 +22,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from trajopt.adapters.stacked_function import Foreign, NodeFunction, StackedFunction
+from trajopt.adapters.stacked_function import ArrayFunction, Foreign, StackedFunction
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 
@@ -40,7 +40,7 @@ class NumpyFunction(StackedFunction):
     derivatives : of the same arguments -> dy/du_i (m, w_i), one matrix for each; None: by differences
     """
 
-    derivatives: NodeFunction | None = None
+    derivatives: ArrayFunction | None = None
 
     @property
     def is_differenced(self) -> bool:

@@ -21,7 +21,7 @@ from trajopt.base.errors import EvaluationError, OptionError, ShapeError
 from trajopt.graph.protocols import Pairs, Values
 
 #: What a library is given: the inputs (w_i,) of one node one after the other -> (m,), in its own arrays.
-NodeFunction = Callable[..., Any]
+ArrayFunction = Callable[..., Any]
 Foreign = Any  # an array of another library, a container of them, a model
 
 
@@ -93,7 +93,7 @@ class StackedFunction:
     label : its name in messages
     """
 
-    function: NodeFunction
+    function: ArrayFunction
     widths: tuple[int, ...]
     label: str
 

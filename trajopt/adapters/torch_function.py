@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 
-from trajopt.adapters.stacked_function import Foreign, MappedFunction, NodeFunction, library_of
+from trajopt.adapters.stacked_function import ArrayFunction, Foreign, MappedFunction, library_of
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError
 
@@ -18,7 +18,7 @@ class TorchFunction(MappedFunction):
     remedy = "make its tensors with dtype=torch.float64, and a module by module.double()"
 
     @cached_property
-    def _batched(self) -> tuple[NodeFunction, ...]:
+    def _batched(self) -> tuple[ArrayFunction, ...]:
         """Values, Jacobians and Hessians at all nodes."""
         torch, func = self._torch, self._torch.func
         widths = list(self.widths)
