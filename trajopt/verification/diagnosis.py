@@ -49,6 +49,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.limit_labels import LimitLabels, LimitPlace
+from trajopt.graph.quantities import extra_leaf
+from trajopt.problem.costs_and_constraints import limits_over_path
 from trajopt.problem.phases import Asked, Phases, checked_asked
 from trajopt.solution.answers import program_of
 from trajopt.solution.phases_solution import PhasesSolution
@@ -283,7 +285,7 @@ class Diagnosis:
     conflicts : the limits with slack in the elastic relaxation; empty for a feasible problem
     changes : each restores feasibility alone, the smallest relative one first; empty where none does
     warnings : dependent equations and bad scaling
-    unbounded : controls without any bound, of a feasible problem whose solve did not converge
+    unbounded : controls without bounds of their own, of a feasible problem whose solve did not converge
     """
 
     name: str
@@ -302,9 +304,9 @@ class Diagnosis:
             lines.append("the limits can be met together: elastic relaxation needed no slack")
             if self.unbounded:
                 lines.append(
-                    f"without bounds: {list_names(self.unbounded)}; a solve may run away with such controls "
-                    f"between its nodes: problem.control('{self.unbounded[0]}', lower, upper), bounds well "
-                    "beyond what you expect"
+                    f"without bounds of their own: {list_names(self.unbounded)}; a solve may run away with "
+                    f"such controls between its nodes: problem.control('{self.unbounded[0]}', lower, upper), "
+                    "bounds well beyond what you expect"
                 )
         else:
             lines += self._table("limits in conflict (elastic relaxation)", self.conflicts)
@@ -378,12 +380,14 @@ def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | No
 
 
 def _without_bounds(asked: Asked) -> Iterator[str]:
-    """The controls of a problem, or of phases, that have no bound at all, each name once."""
+    """The controls of a problem, or of phases, that nothing bounds as they are, each name once."""
     problems = asked.problems if isinstance(asked, Phases) else (asked,)
     curves = {name: curve for each in problems for name, curve in each.extras.items() if not curve.is_state}
     slacks = {name for each in problems for name in each.slacks}
+    limits = [limit for each in problems for limit in each.constraints]
     for name, curve in curves.items():
-        if name not in slacks and not np.isfinite([curve.lower, curve.upper]).any():
+        over_path = limits_over_path(limits, extra_leaf(name), np.size(curve.lower))
+        if name not in slacks and not np.isfinite([curve.lower, curve.upper, *over_path]).any():
             yield name
 
 

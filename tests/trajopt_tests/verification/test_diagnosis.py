@@ -256,6 +256,15 @@ def greatest_area(limit=None):
 
 
 @pytest.mark.long
+def test_controls_that_a_constraint_limits_are_not_named():
+    for over, named in ((None, False), ("end", True)):
+        problem = greatest_area()
+        problem.subject_to(trajopt.state("u"), -10.0, 10.0, **({} if over is None else {"over": over}))
+        stopped = trajopt.solve(problem, trajopt.Ipopt(max_iterations=3), starts=1)
+        assert not stopped.converged and ("without bounds of their own" in str(stopped.diagnose())) is named
+
+
+@pytest.mark.long
 def test_controls_without_bounds_are_named_where_a_feasible_solve_ends_without_an_optimum():
     stopped = trajopt.solve(greatest_area(), trajopt.Ipopt(max_iterations=100), starts=1)
     told = str(stopped.diagnose())
