@@ -185,6 +185,7 @@ def test_an_optimum_of_a_cost_that_jumps_passes(name):
     assert solution.objective == pytest.approx(optimum, rel=1e-2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("intervals", "size"), [(2, 0.3), (8, 30.0)])
 def test_a_jump_at_a_node_is_named_where_rounding_decides_its_value(intervals, size):
     """x is 1/2 at t = 1/2, where two intervals meet, whatever the size of the toll."""
@@ -196,6 +197,7 @@ def test_a_jump_at_a_node_is_named_where_rounding_decides_its_value(intervals, s
     assert "or jumps at a node, t = 0.5 s, where rounding decides its value" in report.reason
 
 
+@pytest.mark.long
 def test_a_cost_that_has_changed_jumps_nowhere(tmp_path):
     trajopt.solve(costing(mass(), EFFORT)).save(tmp_path / "x.npz")
     cheaper = costing(mass(), EFFORT)
