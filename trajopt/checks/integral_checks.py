@@ -504,10 +504,10 @@ def cost_checks(solution: Solution, of_equations: float = 0.0) -> list[CostCheck
 
 def _with_jump(solution: Solution, check: CostCheck) -> CostCheck:
     """A cost with `CostCheck.jump`, which values just before and after the nodes tell."""
-    differs = abs(check.by_nodes - check.value)
-    if not differs > AT_TIMES * max(check.size, NEGLIGIBLE_COST * check.total):
+    differs, trajectory = abs(check.by_nodes - check.value), confirmed_mesh_of(solution)
+    if trajectory is None or not differs > AT_TIMES * max(check.size, NEGLIGIBLE_COST * check.total):
         return check
-    nodes, trajectory = node_samples(solution), confirmed_mesh_of(solution)
+    nodes = node_samples(solution)
     jumps, by_time = np.zeros(nodes.times.size), solution.curve.durations[nodes.arc]
     beside, end = 1e-9 * by_time, float(nodes.times[-1])
     for cost in _by_name(solution)[check.name]:
