@@ -242,9 +242,9 @@ def _named(jump: Jump, nlp: NLP, leaves: dict[str, Array]) -> str:
     component = int(np.argmax(of[name]))
     ends = leaves[name][jump.node, component], leaves[name][jump.node + 1, component]
     value = (1.0 - jump.where) * ends[0] + jump.where * ends[1]
-    sides = (side / jump.objective.weight for side in (jump.before, jump.after))
+    before, after = (side / jump.objective.weight for side in (jump.before, jump.after))
     at = entry(name, component, leaves[name].shape[1], nlp.component_names)
     return (
-        f"{term_of(bare(jump.objective.quantity))} jumps from {{:.4g}} to {{:.4g}} at {at} = {value:.4g}, "
-        f"t = {jump.time:.4g} s"
-    ).format(*sides)
+        f"{term_of(bare(jump.objective.quantity))} jumps from {before:.4g} to {after:.4g} "
+        f"at {at} = {value:.4g}, t = {jump.time:.4g} s"
+    )

@@ -49,7 +49,7 @@ def test_points_table_and_view_have_no_torques(retimed, tmp_path):
 
 
 def test_the_report_says_where_speeds_jump_as_nothing_limits_their_rates():
-    """Of a robot without masses nothing does but the acceleration that is given."""
+    """Only a given acceleration bounds the jumps of speed of a robot without masses."""
     model = dynamics.load_urdf(arm())
     given = {"bare": None, "some": 5.0, "half": moves.over_segments([5.0, None])}
     said = {

@@ -64,7 +64,7 @@ def side_of_phases() -> Asked:
     first.start_at(x=[0.0])
     last.end_at(x=[2.0])
     costing(first, EFFORT)
-    costing(last, EFFORT, trajopt.term(lambda node: 2 * casadi.sign(node.x - 1.3) + 3, name="side"))
+    costing(last, EFFORT, trajopt.term(lambda node: 2 * casadi.sign(node.x - 1.3) + 3, name="side {x}"))
     phases = trajopt.Phases(first, last)
     phases.link(trajopt.q, first.at("end"), last.at("start"))
     return phases
