@@ -15,6 +15,9 @@ from functools import partial
 import numpy as np
 
 from trajopt.solvers.newton.compiled_loops import compiled
+from trajopt.solvers.solver import SUM_ROUNDING
+
+COARSE = 1e-9  # relative residual above which equations may depend on each other
 
 # Sums in any order, so that SIMD lanes can share them; NaN and infinity stay what they are.
 _compiled = partial(compiled, fastmath={"reassoc", "contract"})
@@ -203,6 +206,51 @@ def add_transposed(
 
 
 @_compiled
+def add_row_residuals(
+    starts: np.ndarray,
+    columns: np.ndarray,
+    groups: np.ndarray,
+    rows: np.ndarray,
+    values: np.ndarray,
+    D: np.ndarray,
+    flexibility: np.ndarray,
+    right: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    of_unknowns: np.ndarray,
+    of_rows: np.ndarray,
+) -> float:
+    """y = D (G x - right) but where D is 0, of_rows = G x - flexibility y, and of_unknowns + G' y.
+
+    Returns the length of |G| |x|, of which rounding leaves a share unknown.
+    """
+    local, sums, square = np.empty(x.size), np.empty(x.size), 0.0
+    for g in range(groups.size - 1):
+        first = rows[groups[g]]
+        begin, width = starts[first], starts[first + 1] - starts[first]
+        for i in range(width):
+            local[i] = x[columns[begin + i]]
+            sums[i] = 0.0
+        for k in range(groups[g], groups[g + 1]):
+            r = rows[k]
+            row, total, size = values[starts[r] : starts[r + 1]], 0.0, 0.0
+            for i in range(width):
+                total += row[i] * local[i]
+            for i in range(width):
+                size += abs(row[i] * local[i])
+            square += size**2
+            if D[r] > 0.0:
+                y[r] = D[r] * (total - right[r])
+            weight = y[r]
+            of_rows[r] = total - flexibility[r] * weight
+            for i in range(width):
+                sums[i] += weight * row[i]
+        for i in range(width):
+            of_unknowns[columns[begin + i]] += sums[i]
+    return np.sqrt(square)
+
+
+@_compiled
 def refined_solution(
     starts: np.ndarray,
     columns: np.ndarray,
@@ -228,7 +276,8 @@ def refined_solution(
 
     Flexible GMRES (Saad, SIAM J. Sci. Comput. 14, 1993, 461), preconditioned by the factors of a matrix with
     a little added to the flexibility; D is the inverse of that sum, 0 of far rows. Ends where the residual is
-    `tol` of the right-hand sides; returns how often the factors were applied and the relative residual.
+    `tol` of the right-hand sides, or what the rounding of G x leaves unknown: 1e-10 of them where differences
+    over short spans have slopes of 1e8. Returns how often the factors were applied and the relative residual.
     """
     n, m, inner = of_unknowns.size, of_rows.size, band.shape[0]
     size, rest = n + m, n - inner
@@ -246,8 +295,8 @@ def refined_solution(
     if not norm > 0.0 or not norm < np.inf:
         return x, y, 0, norm
     Q[0, :n], Q[0, n:], g[0] = of_unknowns / norm, of_rows / norm, norm
-    count, left = 0, 1.0
-    while count < most and left > tol:
+    count, left, least = 0, 1.0, tol
+    while count < most and left > least:
         v, z = Q[count], Z[count]
         for i in range(n):
             z[i] = v[i]
@@ -259,13 +308,10 @@ def refined_solution(
         _solve(band, arrow, inverse, z[:inner], edge)
         for k in range(rest):
             z[inner + k] = edge[k]
-        forward = times_rows(starts, columns, groups, rows, values, z[:n])
         for r in range(m):
-            z[n + r] = D[r] * (forward[r] - v[n + r])
+            z[n + r] = 0.0
         for k in range(far.size):
             z[n + far[k]] = edge[rest + k]
-        for r in range(m):
-            w[n + r] = forward[r] - flexibility[r] * z[n + r]
         for i in range(n):
             w[i] = shift * z[i]
         for k in range(H.size):
@@ -273,7 +319,11 @@ def refined_solution(
             w[i] += H[k] * z[j]
             if i != j:
                 w[j] += H[k] * z[i]
-        add_transposed(starts, columns, groups, rows, values, z[n:], w[:n])
+        size_of_rows = add_row_residuals(
+            starts, columns, groups, rows, values, D, flexibility, v[n:], z[:n], z[n:], w[:n], w[n:]
+        )
+        if not count:
+            least = max(tol, min(SUM_ROUNDING * size_of_rows, COARSE))
         for _ in range(2):
             for k in range(count + 1):
                 product, other = 0.0, Q[k]

@@ -32,6 +32,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from trajopt.solvers.interior.band_kernels import (
+    COARSE,
     add_products,
     edge_inverse,
     forward_columns,
@@ -275,8 +276,7 @@ class NewtonStep:
         dx, ds, dt, dz, y, of_gaps, of_multipliers, _, left = newton_direction(
             self.system.factors, EXACT, MOST_APPLICATIONS, slopes.g, apart, *gaps, aimed
         )
-        # A larger residual says that equations may depend on each other
-        if left > 1e-9 and shifts.dependent is None and program.equations.size:
+        if left > COARSE and shifts.dependent is None and program.equations.size:
             shifts.dependent = depend_on_each_other(program.layout, slopes.values, program.slack_count)
             if shifts.dependent:
                 self._condense()

@@ -368,14 +368,17 @@ def _newton_layout(
 
 def _groups(starts: np.ndarray, columns: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows with the same columns together: where groups start, the rows, and how many groups are near."""
-    by_columns: dict[bytes, list[int]] = {}
-    for r in np.flatnonzero(~far).tolist():
-        by_columns.setdefault(columns[starts[r] : starts[r + 1]].tobytes(), []).append(r)
-    near = list(by_columns.values())
-    groups = [*near, *([r] for r in np.flatnonzero(far).tolist())]
-    sizes = [len(group) for group in groups]
-    rows = np.array([r for group in groups for r in group], dtype=np.int64)
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), rows, len(near)
+    widths, first = np.diff(starts), np.arange(far.size)  # first row with the same columns
+    for width in np.unique(widths[~far]).tolist():
+        mine = np.flatnonzero(~far & (widths == width))
+        first[mine] = mine[0]
+        if width:
+            keys = np.ascontiguousarray(columns[starts[mine, None] + np.arange(width)])
+            found = np.unique(keys.view(f"V{keys[0].nbytes}").ravel(), return_index=True, return_inverse=True)
+            first[mine] = mine[found[1][found[2]]]
+    rows = np.lexsort((first, far))
+    begins = np.flatnonzero(np.diff(first[rows], prepend=-1))
+    return np.append(begins, rows.size), rows, int(np.count_nonzero(~far[rows[begins]]))
 
 
 def _places(bands: Bands, far: int, row: np.ndarray, column: np.ndarray) -> np.ndarray:

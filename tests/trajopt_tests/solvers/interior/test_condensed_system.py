@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from small_nlps import INF, quadratic_with_rows
 
-from trajopt.solvers.interior.newton_step import CondensedSystem, NewtonStep, Residuals, Shifts
+from trajopt.solvers.interior.band_kernels import refined_solution
+from trajopt.solvers.interior.newton_step import EXACT, CondensedSystem, NewtonStep, Residuals, Shifts
 from trajopt.solvers.interior.slack_program import Iterate, Multipliers, SlackProgram
 from trajopt.solvers.monitor import Monitor
 
@@ -68,6 +69,30 @@ def test_the_direction_solves_the_whole_linear_system_of_the_optimality_conditio
     np.testing.assert_allclose(direction.ds, ds, atol=1e-10)
     np.testing.assert_allclose(direction.y, y + dy, atol=1e-9)
     np.testing.assert_allclose(direction.dz, dz, atol=1e-9)
+
+
+@pytest.mark.parametrize("steepness", [1.0, 1e5, 1e6])
+def test_a_direction_is_refined_to_its_tolerance_or_to_what_rounding_leaves(steepness):
+    """Third differences of 40 unknowns, which steep rows know to 4 eps |G| |x| and no better."""
+    n = 40
+    G = steepness * np.diff(np.eye(n), 3, axis=0)
+    nlp = quadratic_with_rows(np.eye(n), np.zeros(n), G, np.full(n - 3, -1.0), np.ones(n - 3))
+    program = SlackProgram(Monitor(nlp, None, None, feasibility=1e-6))
+    x, rng = np.linspace(-1.0, 1.0, n), np.random.default_rng(0)
+    point = program.point(x, np.zeros(n - 3))
+    at = Iterate(
+        point, program.slopes(x), Multipliers(np.zeros(n - 3), rng.uniform(0.1, 1.0, program.sign.size))
+    )
+    system = NewtonStep(program, at, 0.1, Shifts()).system
+    of_unknowns, of_rows = rng.standard_normal(n), np.zeros(n - 3)
+    dx, y, applied, left = refined_solution(*system.factors, of_unknowns, of_rows, EXACT, 14)
+    G = full_slopes(program, at.slopes)
+    known = 4.0 * np.finfo(float).eps * float(np.linalg.norm(np.abs(G) @ np.abs(dx)))
+    G, dx, y = (np.asarray(each, dtype=np.longdouble) for each in (G, dx, y))
+    missed = np.concatenate([of_unknowns - dx - G.T @ y, of_rows - G @ dx + system.flexibility * y])
+    size = float(np.linalg.norm(of_unknowns))
+    assert np.linalg.norm(missed.astype(float)) <= max(EXACT * size, 2.0 * known)
+    assert applied <= 4 and (left <= EXACT) == (steepness == 1.0)
 
 
 def test_residuals_are_those_of_the_conditions():
