@@ -64,7 +64,9 @@ def near_files(path: Path, endings: Collection[str]) -> str:
         names = [each.name for each, _ in zip(sorted(folder.iterdir()), range(1000), strict=False)]
     except OSError:
         return ""
-    names = [name for name in names if Path(name).suffix in endings or _is_folder(folder / name, path)]
+    may_be_folder = not path.suffix and not path.is_dir()
+    folders = {name for name in names if may_be_folder and (folder / name).is_dir()}
+    names = [name for name in names if Path(name).suffix in endings or name in folders]
     same = [name for name in names if Path(name).stem == path.stem]
     meant = same or (names[:MOST_NEAR] if path.is_dir() else near_names(path.name, names))
     return f" (did you mean {' or '.join(repr(str(folder / name)) for name in meant)}?)" if meant else ""
@@ -74,11 +76,6 @@ def check_ending(path: Path, ending: str, what: str) -> None:
     """OptionError for a name whose ending is nearly the one that such files have; others are as wished."""
     if path.suffix != ending and near_matches(path.suffix, [ending]):
         raise OptionError(f"{path}: the name of {what} ends in {ending} (did you mean {path.stem}{ending}?)")
-
-
-def _is_folder(entry: Path, sought: Path) -> bool:
-    """True if an entry is a folder and may be meant: the name sought has no ending and is no folder."""
-    return not sought.suffix and not sought.is_dir() and entry.is_dir()
 
 
 ENDINGS = (".npz",)  # of the files that may be meant

@@ -89,9 +89,8 @@ class ConstraintChecks:
         parameters = self.problem.parameters.values() if some is None else ()
         for bounds, given in zip(self.stated[len(self.stated) - len(parameters) :], parameters, strict=True):
             if bounds in self.scales:
-                own = np.where(
-                    given.guess != 0.0, np.abs(given.guess), 1.0
-                )  # not its value: that may be zero
+                # Not the parameter's value: that may be zero.
+                own = np.where(given.guess != 0.0, np.abs(given.guess), 1.0)
                 held = given.lower == given.upper
                 self.scales[bounds] = np.where(held, self.scales[bounds], own)
 

@@ -158,8 +158,7 @@ def _size(leaf: str, values: Array, bound: Array | float, least: Array | float) 
 
 def _parts(D: Array, sizes: Mapping[str, Array]) -> Array:
     """D_rj sizes_j, (K, rows, columns), of D (K, rows, columns) and sizes (K, width) of leaves in turn."""
-    parts: Array = D * np.concatenate(list(sizes.values()), axis=1)[:, None, :]
-    return parts
+    return D * np.concatenate(list(sizes.values()), axis=1)[:, None, :]
 
 
 def _shorten_steep_parts(
@@ -339,8 +338,7 @@ def interval_errors(
     np.maximum.at(rest, interval, apart)
     total, largest = inside.sum(axis=0) / solution.duration, inside.max(axis=0)
     shares = total * inside / np.maximum(largest, NOT_ZERO)
-    worst: Array = np.maximum(np.maximum(mean, rest), shares) / scale
-    return worst
+    return np.maximum(np.maximum(mean, rest), shares) / scale
 
 
 def _running_integrals() -> Array:

@@ -110,7 +110,7 @@ def borders(function: Function, arguments: Sequence[SX]) -> list[tuple[Border, S
             found.append(("turn", operands[0]))
         elif code in kinds:
             found.append((kinds[code], operands[0] - operands[1] if len(operands) > 1 else operands[0]))
-        return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
+        return _symbolic(code, operands)
 
     evaluated(function, [casadi.vertsplit(column) for column in arguments], casadi.SX, apply, called)
     return found
@@ -236,6 +236,12 @@ def _power(x: Number, exponent: float) -> Number:
     return x**exponent
 
 
+def _symbolic(code: int, operands: list[Number], _: float | None = None) -> Number:
+    import casadi
+
+    return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
+
+
 def continued_tables(expression: SX) -> SX:
     """A column of expressions with its tables by B-splines continued."""
     import casadi
@@ -243,14 +249,11 @@ def continued_tables(expression: SX) -> SX:
     symbols = casadi.symvar(expression)
     function = casadi.Function("traced", symbols, [expression])
 
-    def apply(code: int, operands: list[SX], _: float | None) -> SX:
-        return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
-
     def call(table: Function, operands: list[SX]) -> list[SX]:
         continued = _continuation(table.serialize()) if table.class_name() == "BSplineInterpolant" else None
         return called(continued or table, operands)
 
-    (found,) = evaluated(function, [[symbol] for symbol in symbols], casadi.SX, apply, call)
+    (found,) = evaluated(function, [[symbol] for symbol in symbols], casadi.SX, _symbolic, call)
     return casadi.SX(function.sparsity_out(0), casadi.vertcat(*found))
 
 
@@ -260,9 +263,6 @@ def table_arguments(expression: SX, symbols: SX) -> list[tuple[str, Array, SX]]:
 
     found: list[tuple[str, Array, SX]] = []
 
-    def apply(code: int, operands: list[SX], _: float | None) -> SX:
-        return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
-
     def call(function: Function, operands: list[SX]) -> list[SX]:
         for table in function.find_functions():
             if table.class_name() == "BSplineInterpolant" and len(edges := _edges(table)) == len(operands):
@@ -271,7 +271,7 @@ def table_arguments(expression: SX, symbols: SX) -> list[tuple[str, Array, SX]]:
         return called(function, operands)
 
     function = casadi.Function("traced", [symbols], [expression])
-    evaluated(function, [casadi.vertsplit(symbols)], casadi.SX, apply, call)
+    evaluated(function, [casadi.vertsplit(symbols)], casadi.SX, _symbolic, call)
     return found
 
 

@@ -76,11 +76,9 @@ def rates_of(problem: Problem) -> SystemRates | RobotRates | None:
         return SystemRates(problem) if has_inputs and dynamics.rates is not None else None
     moved = isinstance(dynamics, ForwardDynamics) and getattr(dynamics, "has_forward_dynamics", True)
     others = problem.contacts, problem.closures, problem.loads, problem.passive_joints, problem.designs
-    return (
-        RobotRates(problem)
-        if moved and not isinstance(dynamics, StateEquations) and not any(others)
-        else None
-    )
+    if isinstance(dynamics, StateEquations) or any(others):
+        return None
+    return RobotRates(problem) if moved else None
 
 
 PROBED = 3  # steps after which effects of inputs are looked at: they have reached the sixth rate

@@ -83,11 +83,7 @@ class MeasuredStart:
         if "q" not in given or not at_start:
             return None
         graph = graph_of(problem.independent_copy(), [each.term for _, each in at_start])
-        known = {*given, "t"} | {
-            parameter_leaf(name)
-            for name, own in problem.parameters.items()
-            if np.array_equal(own.lower, own.upper)
-        }
+        known = {*given, "t", *_fixed_parameters(problem)}
         rows = [_start_row(problem, graph, number, each, known) for number, each in at_start]
         decided = tuple(row for row in rows if row.known.any())
         if not decided:
@@ -101,10 +97,6 @@ class MeasuredStart:
         names = {name for block in self.graph.blocks for name in block.outputs}
         return ChainRule(self.graph, names | {"q", "v"} & set(self.graph.leaves), [], list(self.graph.leaves))
 
-    def at(self, problem: Problem) -> StartState:
-        """Values and derivatives of the rows for the state of a problem."""
-        return StartState(self, problem)
-
     def applied(self, problem: P, *, all_rows: bool) -> P:
         """A copy of a problem with these rows whose start, limits and contacts fit each other.
 
@@ -113,8 +105,9 @@ class MeasuredStart:
         """
         other = problem.independent_copy()
         other.relaxations = ()
-        at = self.at(other)
-        contacts = _rows_of_contacts(other)
+        at = StartState(self, other)
+        feet = [frame for frame, own in other.contacts.items() if 0 in own.arcs]
+        contacts = {name(frame, 0) for frame in feet for name in (touches, lands, stands)}
         if not all_rows:
             own = [row for row in self.rows if other.constraints[row.number].name in contacts]
             if any(np.abs(at.misfit(row)).max(initial=0.0) > NEARLY for row in own):
@@ -278,10 +271,7 @@ class StartState:
         x = self.q if isinstance(rates, SystemRates) else np.concatenate([self.q, self.v])
         if rates is None or not self.duration or not limit.any():
             return none
-        fixed = {
-            name for name, own in self.problem.parameters.items() if np.array_equal(own.lower, own.upper)
-        }
-        known = {leaf: self.leaves[leaf] for leaf in map(parameter_leaf, fixed)}
+        known = {leaf: self.leaves[leaf] for leaf in _fixed_parameters(self.problem)}
         known["arc_duration"] = np.array([[self.duration]])
         lower, upper = self.problem.trajectory.duration_bounds
         if np.array_equal(lower, upper):
@@ -357,16 +347,15 @@ def _start_row(problem: Problem, graph: Graph, number: int, own: Constraint, kno
     return StartRow(number, ~depends & (of_q | of_v), of_v, own.over.nodes(problem.trajectory).size == 1)
 
 
-def _rows_of_contacts(problem: Problem) -> set[str]:
-    contacts = problem.contacts
-    frames = [frame for frame, own in contacts.items() if 0 in own.arcs]
-    return {name(frame, 0) for frame in frames for name in (touches, lands, stands)}
+def _fixed_parameters(problem: Problem) -> list[str]:
+    """Leaves of the parameters that have one value."""
+    given = problem.parameters.items()
+    return [parameter_leaf(name) for name, own in given if np.array_equal(own.lower, own.upper)]
 
 
 def _foot_of(problem: Problem, constraint: str) -> str:
     """The foot of a row of its velocity, which is stated at the start and over the arc."""
-    contacts = problem.contacts
-    return next((frame for frame in contacts if constraint.startswith(f"{frame} ")), constraint)
+    return next((frame for frame in problem.contacts if constraint.startswith(f"{frame} ")), constraint)
 
 
 def _states(own: Constraint, names: str) -> bool:

@@ -174,8 +174,7 @@ def start_on_more_nodes(answer: Answer, program: NLP | LinkedProgram) -> WarmSta
     of_rows, of_lower, of_upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
     if of_rows is None or of_lower is None or of_upper is None:
         return None
-    programs = program.programs if isinstance(program, LinkedProgram) else (program,)
-    of_parts = np.concatenate(list(map(_on_more_nodes, answer.parts, programs)))
+    of_parts = np.concatenate(list(map(_on_more_nodes, answer.parts, program.programs)))
     between_phases = program.row_count - of_parts.size  # equations, the last rows
     of_links = of_rows[of_rows.size - between_phases :] / before.objective
     weight = now.objective / before.objective

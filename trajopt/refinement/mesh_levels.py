@@ -166,10 +166,8 @@ def other_solvers(journal: Journal) -> Policy[None]:
     first = journal.best.answer
     if not isinstance(journal.solver, Ipopt) or first.status not in STOPPED:
         return
-    number, run = (
-        1 + max(each.attempt.number for each in journal.entries),
-        Run(max_iterations=iterations_on()),
-    )
+    number = 1 + max(each.attempt.number for each in journal.entries)
+    run = Run(max_iterations=iterations_on())
     for note, solver, start in _ways(journal.solver, first):
         common = {"policy": OTHER_SOLVERS, "number": number, "own_mesh": True}
         try:

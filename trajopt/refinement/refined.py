@@ -91,10 +91,8 @@ class Refined:
             except SolvesStopped as stop:
                 reason = str(stop)
                 break
-            errors, change = (
-                self._measured(last),
-                abs(last.value - before) / (last.answer.size_of_costs or 1.0),
-            )
+            errors = self._measured(last)
+            change = abs(last.value - before) / (last.answer.size_of_costs or 1.0)
             note = objection(best, last)
             best, least = (best, least) if note else (last, errors)
             rounds.append(_row(last, errors, note))

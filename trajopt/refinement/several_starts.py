@@ -326,12 +326,10 @@ def _mark_repeated(journal: Journal, starts: Sequence[_Start], first: float | No
 
 def _value_on(mesh: Mesh, journal: Journal) -> float:
     """The objective of start 0 on the mesh of the other starts; infinity where it was not solved there."""
+    if not journal.best.converged:
+        return np.inf
     spans = sum(arc.basis.span_count for trajectory in mesh for arc in trajectory.arcs)
-    solved = (
-        [e for e in journal.entries if e.attempt.policy == LEVELS and e.converged]
-        if journal.best.converged
-        else []
-    )
+    solved = [each for each in journal.entries if each.attempt.policy == LEVELS and each.converged]
     return min((each.value for each in solved if each.rows[0].spans == spans), default=np.inf)
 
 

@@ -225,12 +225,9 @@ def _raised(functions: Array, u: Array, degree: int, at: Array | None) -> NDArra
     left, right = u[:, middle - degree + 1 : middle + 1], u[:, middle + 1 : middle + degree + 1]
     parts = functions / (right - left)
     found = np.zeros((functions.shape[0], degree + 1))
-    if at is None:
-        found[:, 1:] = degree * parts
-        found[:, :-1] -= degree * parts
-        return found
-    found[:, 1:] = (at - left) * parts
-    found[:, :-1] += (right - at) * parts
+    rising, falling = (degree, -degree) if at is None else (at - left, right - at)
+    found[:, 1:] = rising * parts
+    found[:, :-1] += falling * parts
     return found
 
 

@@ -168,11 +168,6 @@ class LinearRows:
     entries: Array
     kept: Array
 
-    def x_bounds_of(self, problem: Problem, spline_map: SplineMap) -> Bounds:
-        """Bounds of the entries of x, those known where a problem states the same."""
-        same = all(map(is_, _statements(problem), self.stated))
-        return self.x_bounds if same else variable_bounds(problem, spline_map)
-
     @cached_property
     def kept_matrix(self) -> sparse.csr_array:
         """The rows of A that are kept."""
@@ -244,7 +239,8 @@ def bounds_and_linear_block(
 
     Raises InfeasibleBoundsError where equalities fix an unknown outside its bounds, or leave it no room.
     """
-    x_bounds = rows.x_bounds_of(problem, spline_map)
+    known = all(map(is_, _statements(problem), rows.stated))
+    x_bounds = rows.x_bounds if known else variable_bounds(problem, spline_map)
     c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
     A, by_hull = rows.matrices(problem, elimination.N)
     b = np.concatenate([c[eliminated], product(by_hull, c)])

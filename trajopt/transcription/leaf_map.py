@@ -356,17 +356,13 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, kept: Array, width: int)
     return matrix_of_parts(parts, (nodes * width, spline_map.layout.size))
 
 
+@cached_if_small
 def unknown_spans(spline_map: SplineMap, N: sparse.csr_array) -> Array:
     """First and last span of every unknown, (n, 2), by x = N y + c; NaN for one that acts on none.
 
     A span counts where a control point that follows the unknown has a basis function that is not zero at one
     of its nodes. Durations and parameters act on no span of their own, but on all through others.
     """
-    return _unknown_spans(N.shape[1], spline_map, N)
-
-
-@cached_if_small
-def _unknown_spans(spline_map: SplineMap, N: sparse.csr_array) -> Array:
     size, span = spline_map.layout.size, spline_map.nodes.span
     first, last = np.full(size, np.inf), np.full(size, -np.inf)
     for group in spline_map.groups:

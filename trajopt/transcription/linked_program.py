@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -155,9 +155,7 @@ class LinkedProgram:
 
     def with_objective_times(self, factor: float) -> LinkedProgram:
         """The same program with another factor of every phase's objective."""
-        return replace(
-            self, programs=tuple(program.with_objective_times(factor) for program in self.programs)
-        )
+        return replace(self, programs=tuple(p.with_objective_times(factor) for p in self.programs))
 
     # -- functions ----------------------------------------------------------------------------------------
 
@@ -341,8 +339,7 @@ def linked_program(phases: Phases, check: bool = False) -> LinkedProgram:
         _of_every_phase(phases, check_problem, phases.parts)
         _of_every_phase(phases, check_problem, linked_problems(phases).problems)
     structure = AskedStructure.of(phases, [()] * len(phases.parts))
-    program: Any = structure.cold_program(structure.values_of(phases))
-    return program
+    return cast("LinkedProgram", structure.cold_program(structure.values_of(phases)))
 
 
 def unknowns_at_motion(motion: Any, asked: Asked, parts: Sequence[NLP | ProgramValues]) -> list[Array]:

@@ -80,7 +80,7 @@ class NLP(ProgramFunctions):
     @cached_property
     def unknown_spans(self) -> Array:
         """First and last span of every unknown, see `leaf_map.unknown_spans`."""
-        return unknown_spans(self.spline_map, self.leaf_map.N)
+        return unknown_spans(self.leaf_map.N.shape[1], self.spline_map, self.leaf_map.N)
 
     def with_objective_times(self, factor: float) -> NLP:
         """The same program with another factor of its objective."""

@@ -381,7 +381,7 @@ def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | No
 
 def _without_bounds(asked: Asked) -> Iterator[str]:
     """The controls of a problem, or of phases, that nothing bounds as they are, each name once."""
-    problems = asked.problems if isinstance(asked, Phases) else (asked,)
+    problems = asked.parts
     curves = {name: curve for each in problems for name, curve in each.extras.items() if not curve.is_state}
     slacks = {name for each in problems for name in each.slacks}
     limits = [limit for each in problems for limit in each.constraints]

@@ -26,7 +26,7 @@ from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import lagrangian_gradient, largest_violation, limit_distances, multipliers_of
-from trajopt.solvers.solver import DENSE, ROUNDING, WarmStart
+from trajopt.solvers.solver import DENSE, ROUNDING, Program, WarmStart
 from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.verification.cost_jumps import lower_across_jumps
@@ -113,7 +113,7 @@ def minimality(
 
 def _gain(nlp: NLP | LinkedProgram, point: WarmStart, size: float, allowed: float) -> float:
     """See `Minimality.gain`; size : of all costs together, scaled as the objective."""
-    each = products(nlp, point)
+    each = np.abs(products(nlp, point, nlp.rows(point.y)))
     total = float(each.sum()) / size
     if not total > allowed:
         return total
@@ -124,13 +124,16 @@ def _gain(nlp: NLP | LinkedProgram, point: WarmStart, size: float, allowed: floa
     return min(total, abs(nlp.objective(point.y) - nlp.objective(found.y)) / size)
 
 
-def products(nlp: NLP | LinkedProgram, point: WarmStart) -> Array:
-    """|multiplier times distance| of every limit that exists, (limits,), in the scaled objective."""
+def products(nlp: Program, point: WarmStart, rows: Array) -> Array:
+    """Multiplier times distance of every limit that exists, (limits,), in the scaled objective.
+
+    Negative where the limit is violated; rows : at the point
+    """
     of_rows, of_lower, of_upper = multipliers_of(nlp, point)
-    gaps = limit_distances(nlp, point.y, nlp.rows(point.y))
+    distances = limit_distances(nlp, point.y, rows)
     sides = np.maximum(np.concatenate([-of_rows, of_rows, of_lower, of_upper]), 0.0)
-    exists = np.isfinite(gaps)
-    return np.abs(gaps[exists] * sides[exists])
+    exists = np.isfinite(distances)
+    return distances[exists] * sides[exists]
 
 
 def _longer(nearby: NearbyPoints, size: float) -> str:
@@ -234,8 +237,7 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
     nlp, y = nearby.nlp, nearby.point.y
     here = nlp.objective(y)
     for direction in nearby.descents:
-        step = np.zeros(y.size)
-        step[nearby.free] = direction * nearby.extent / np.abs(direction).max()
+        step = nearby.step_along(direction)
         for length in LENGTHS:
             sides = [nearby.moved(y + side * length * step) for side in (1.0, -1.0)]
             lower = [here - nlp.objective(moved) for moved in sides if moved is not None]
@@ -282,8 +284,7 @@ def lower_off_limits(nearby: NearbyPoints, size: float) -> str:
     if (y := nearby.moved(nearby.point.y)) is None:
         return ""
     for direction in loose.descents:
-        step = np.zeros(y.size)
-        step[loose.free] = direction * nearby.extent / np.abs(direction).max()
+        step = loose.step_along(direction)
         found = max(_fallen(loose, y, side * step, size) for side in (1.0, -1.0))
         if found:
             return OFF_LIMITS.format(found)

@@ -89,6 +89,12 @@ class NearbyPoints:
         size = float(np.abs(self.point.y).max())
         return size if size > ROUNDING * largest else largest
 
+    def step_along(self, direction: Array) -> Array:
+        """The change of all unknowns along a direction of the free ones, as large as their `extent`."""
+        step = np.zeros(self.point.y.size)
+        step[self.free] = direction * self.extent / np.abs(direction).max()
+        return step
+
     def descent(self, added: Array, all_stay: bool) -> float:
         """The largest descent along the active rows where a slope (n,) is added to that of the objective f,
 
@@ -150,7 +156,15 @@ class NearbyPoints:
     @cached_property
     def descents(self) -> list[Array]:
         """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
-        return _descents(self)
+        H, count = self.hessian, self.free.size
+        sharpest = np.abs(H.data).max(initial=0.0)
+        if not 0.0 < sharpest < np.inf:  # products of two unknowns, u w, have no diagonal
+            return []
+        flat = DEPENDENT * sharpest
+        values, vectors = curvatures(self) if count <= DENSE else _lowest(self, flat)
+        largest = max(np.abs(values).max(initial=0.0), sharpest)
+        lowest = np.argsort(values)[:DIRECTIONS]
+        return [vectors[:, i] for i in lowest if values[i] < -DEPENDENT * largest]
 
     @cached_property
     def convex(self) -> SparseKkt | None:
@@ -222,21 +236,6 @@ def curvatures(nearby: NearbyPoints) -> tuple[Array, Array]:
     matrix = nearby.projected(nearby.hessian @ along) + (largest or 1.0) * (one - along)
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     return values, vectors
-
-
-def _descents(nearby: NearbyPoints) -> list[Array]:
-    """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
-    H, count = nearby.hessian, nearby.free.size
-    sharpest = np.abs(H.data).max(initial=0.0)
-    if not 0.0 < sharpest < np.inf:  # products of two unknowns, u w, have no diagonal
-        return []
-    if count <= DENSE:
-        values, vectors = curvatures(nearby)
-    else:
-        values, vectors = _lowest(nearby, DEPENDENT * sharpest)
-    largest = max(np.abs(values).max(initial=0.0), sharpest)
-    lowest = np.argsort(values)[:DIRECTIONS]
-    return [vectors[:, i] for i in lowest if values[i] < -DEPENDENT * largest]
 
 
 def _lowest(nearby: NearbyPoints, flat: float) -> tuple[Array, Array]:

@@ -33,10 +33,10 @@ from trajopt.solution.answers import program_of
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import largest_violation, limit_distances, multipliers_of
+from trajopt.solvers.kkt import largest_violation
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import FEASIBILITY, Program, Run, StartKind, WarmStart
-from trajopt.verification.minimality import FURTHER, LARGEST
+from trajopt.verification.minimality import FURTHER, LARGEST, products
 
 KNOWN = 0.2  # of the change of the objective: the range of its optimum by two iterates that ends the solve
 SHARE = 0.5  # of Newton's step, at least, between them
@@ -110,11 +110,7 @@ class UntilKnown:
 
 def range_of_optimum(nlp: Program, at: WarmStart, rows: Array, objective: float) -> Array:
     """The least and the largest of the values above, scaled as the objective, (2,)."""
-    of_rows, of_lower, of_upper = multipliers_of(nlp, at)
-    distances = limit_distances(nlp, at.y, rows)
-    sides = np.maximum(np.concatenate([-of_rows, of_rows, of_lower, of_upper]), 0.0)
-    exists = np.isfinite(distances)
-    parts = -sides[exists] * distances[exists]
+    parts = -products(nlp, at, rows)
     lagrangian = objective + float(parts.sum())
     merit = objective + float(np.maximum(parts, 0.0).sum())
     return np.array([min(lagrangian, objective), merit])

@@ -152,9 +152,7 @@ def _minimality(
     zero: float,
 ) -> Minimality:
     """The search for better points nearby, where derivatives are those of the values."""
-    if program is None:
-        return minimality(solution, nearby, accuracies(accuracy)[0], zero)
-    stated, inexact = unknown_slopes(program)
+    stated, inexact = ("", "") if program is None else unknown_slopes(program)
     if stated:
         return Minimality(f"the motion need not be optimal: {stated}")
     found = minimality(solution, nearby, accuracies(accuracy)[0], zero)

@@ -376,9 +376,8 @@ class StructureAttempt:
             reason="",
             signs=signs,
             settings=self.arc_settings,
-            motion=replace(
-                motion, known_problem=self.asked
-            ),  # with the costs and constraints that were asked
+            # With the costs and constraints that were asked.
+            motion=replace(motion, known_problem=self.asked),
             gain=self.gain.relative(motion.objective),
         )
         if certificate.first_violation:

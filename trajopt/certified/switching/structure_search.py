@@ -138,10 +138,8 @@ class StructureSearch:
             spans = finer.trajectory.arcs[0].basis.span_count
             if spans < motion.knot_times.size or spans > s.most_intervals:  # none was halved, or too many
                 return
-            before, near = (
-                motion.objective,
-                Run(max_iterations=s.bracket_iterations, start_kind=StartKind.NEAR_START),
-            )
+            before = motion.objective
+            near = Run(max_iterations=s.bracket_iterations, start_kind=StartKind.NEAR_START)
             motion = self.journal.answer(Attempt(finer, run=near, policy="finer splines"))
             if not motion.converged:
                 return

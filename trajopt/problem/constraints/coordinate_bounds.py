@@ -99,10 +99,16 @@ def passive_torques(
             raise OptionError(f"the joint '{joint}' is passive already: name it once")
     units = problem.quantity_units("tau", len(names))
     sprung = sprung_joints(problem.dynamics, problem.designs)
-    return [
-        (joint, _torque(joint, place, units[place], joint in sprung))
-        for joint, place in zip(joints, places, strict=True)
-    ]
+    found = []
+    for joint, place in zip(joints, places, strict=True):
+        # tau under the problem's loads, or the torque of the motor beside springs and dampers.
+        function = partial(_component_of, "motor_torque" if joint in sprung else "tau", place)
+        found.append((joint, ExpressionTerm(function, f"torque at {joint}", unit=units[place])))
+    return found
+
+
+def _component_of(quantity: str, index: int, node: NodeSymbols) -> Expression:
+    return getattr(node, quantity)[index]
 
 
 def of_motors(problem: Problem, term: Term) -> Term:
@@ -147,20 +153,6 @@ def refuse_late_spring(problem: Problem, design: str) -> None:
                 f"'{design}' is designed after {done}, which took the joint '{joint}' to have no spring or "
                 f"damper: call problem.design before {done}"
             )
-
-
-def _torque(joint: str, index: int, unit: str, sprung: bool) -> ExpressionTerm:
-    """tau_j under the problem's loads, or the torque of the motor beside springs and dampers, (1,)."""
-    function = partial(_motor_torque_at if sprung else _torque_at, index)
-    return ExpressionTerm(function, f"torque at {joint}", unit=unit)
-
-
-def _torque_at(index: int, node: NodeSymbols) -> Expression:
-    return node.tau[index]
-
-
-def _motor_torque_at(index: int, node: NodeSymbols) -> Expression:
-    return node.motor_torque[index]
 
 
 # rad: real joints that do not turn without end hardly turn further; what is beyond is said as "no limit"

@@ -200,7 +200,7 @@ def sliding_ways(problem: Problem, contacts: Sequence[Contact], arc: int) -> dic
     loose = [contact for contact in contacts if contact.is_point and len(contact.held[arc]) < len(WORLD)]
     if not loose:
         return {}
-    rows = [_velocity(contact, arc) for contact in contacts]
+    rows = [_row(contact, contact.velocity, arc) for contact in contacts]
     every = [_slips(each, arc) for each in loose]
     poses, found = PoseSearch(problem.independent_copy(), [*rows, *every]), {}
     random = np.random.default_rng(SEED)
@@ -219,10 +219,6 @@ def sliding_ways(problem: Problem, contacts: Sequence[Contact], arc: int) -> dic
         if free.any():
             found[each] = tuple(np.flatnonzero(free).tolist())
     return found
-
-
-def _velocity(contact: Contact, arc: int) -> ExpressionTerm:
-    return ExpressionTerm(partial(contact.velocity, arc=arc), f"{contact.frame} held, arc {arc}")
 
 
 def _slips(contact: Contact, arc: int) -> ExpressionTerm:

@@ -179,13 +179,8 @@ def _takes_order(path: Callable[..., object]) -> bool:
         parameters = inspect.signature(path).parameters.values()
     except (TypeError, ValueError):
         return False
-    return (
-        sum(
-            parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-            for parameter in parameters
-        )
-        > 1
-    )
+    positional = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return sum(parameter.kind in positional for parameter in parameters) > 1
 
 
 def points_and_chords(given: Any, name: str, joint_names: tuple[str, ...]) -> tuple[Array, Array]:

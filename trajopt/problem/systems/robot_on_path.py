@@ -200,13 +200,10 @@ class RobotOnPath:
     def quantities(self) -> Mapping[str, DeclaredQuantity]:
         """The robot's, the motion of the joints, and s with its derivatives."""
         names, n = tuple(self.robot.joint_names), self.robot.n
-        found: dict[str, DeclaredQuantity] = derivatives_of(
-            "the coordinate s along the path", 1, (COORDINATE,)
-        )
+        found = derivatives_of("the coordinate s along the path", 1, (COORDINATE,))
         for name, leaf in zip(JOINTS, MOTION, strict=True):
-            found[name] = DeclaredQuantity(
-                n, LEAVES[leaf].unit, LEAVES[leaf].description, names, block=OF_PATH
-            )
+            own = LEAVES[leaf]
+            found[name] = DeclaredQuantity(n, own.unit, own.description, names, block=OF_PATH)
         for name, given in declared_by(self.robot).items():
             parts = {part: getattr(given, part) for part in DECLARED}
             if given.width is None:

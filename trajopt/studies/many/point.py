@@ -157,8 +157,9 @@ def columns_of(solution: AnySolution) -> Row:
 
 def failed(number: int, parameters: Parameters, error: BaseException) -> StudyPoint:
     """The row of a point without a solution."""
-    text = traceback.format_exception_only(type(error), error)[-1].strip()
-    return StudyPoint(number, parameters, FAILED, error=" ".join(_short_name(text).split()))
+    kind, *rest = traceback.format_exception_only(type(error), error)[-1].strip().partition(": ")
+    text = "".join([kind.rpartition(".")[2], *rest])  # without the module of the error's class
+    return StudyPoint(number, parameters, FAILED, error=" ".join(text.split()))
 
 
 def _solved(task: Task) -> tuple[AnySolution, str]:
@@ -180,12 +181,6 @@ def _built(source: bytes) -> Asked:
     """The problem of a point; what is read meanwhile is recorded."""
     with recorded():
         return unpacked(source)
-
-
-def _short_name(text: str) -> str:
-    """`trajopt.base.errors.OptionError: ...` without the module's name."""
-    kind, colon, message = text.partition(": ")
-    return f"{kind.rpartition('.')[2]}{colon}{message}"
 
 
 def _digits(value: float | None) -> str:

@@ -327,12 +327,8 @@ def _asked_by_user() -> bool:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith("<frozen") and not _is_standard(name):
+        standard = Path(name).is_relative_to(STANDARD) and "site-packages" not in Path(name).parts
+        if not (standard or name.startswith("<frozen")):
             return _is_users(name)
         frame = frame.f_back
     return False
-
-
-def _is_standard(name: str) -> bool:
-    path = Path(name)
-    return path.is_relative_to(STANDARD) and "site-packages" not in path.parts
