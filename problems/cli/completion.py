@@ -125,12 +125,11 @@ def settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 def solver_options(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Settings of the solver that the command names, or of the default one."""
-    from trajopt.solvers.run import DEFAULT, FORMER_NAMES, SOLVERS
+    from trajopt.solvers.run import DEFAULT, SOLVERS
 
     typed = words()
     place = typed.index("--solver") + 1 if "--solver" in typed else len(typed)
     name = typed[place] if place < len(typed) else DEFAULT
-    name = FORMER_NAMES.get(name, name)
     names = SOLVERS[name].options if name in SOLVERS else ()
     return [CompletionItem(f"{name}=") for name in names if f"{name}=".startswith(incomplete)]
 

@@ -26,7 +26,7 @@ from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.solution.phases_solution import PhasesSolution
-from trajopt.solution.records import Certification, FormerTables, JournalTable, SolveRecord, histories_of
+from trajopt.solution.records import Certification, JournalTable, SolveRecord, histories_of
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
@@ -55,7 +55,7 @@ class SavedSolve(SolveRecord):
 
     multipliers : names of what has multipliers, in the order of their arrays
     has_point : whether the solver's own unknowns are there
-    journal : without histories, which are an array; None in files of 0.2, see `FormerTables`
+    journal : without histories, which are an array
     """
 
     FORMAT: ClassVar[str]
@@ -63,7 +63,7 @@ class SavedSolve(SolveRecord):
     multipliers: tuple[str, ...]
     status: str
     has_point: bool
-    journal: JournalTable | None = None
+    journal: JournalTable = dataclasses.field(default_factory=JournalTable)
 
     @classmethod
     def of(cls: type[HeaderT], answer: Answer, **others: Any) -> HeaderT:
@@ -178,9 +178,7 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
             for i, name in enumerate(header.multipliers)
         },
         "history": file.numbers("history", (None, 3), finite=False),
-        "journal": dataclasses.replace(
-            header.journal or file.record(FormerTables).journal, histories=histories_of(file)
-        ),
+        "journal": dataclasses.replace(header.journal, histories=histories_of(file)),
         "point": _warm_start(file) if header.has_point else None,
         "scaling": _scaling(file),
     }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 from trajopt.base.arguments import check_count, check_positive
-from trajopt.base.errors import OptionError, warn_user
+from trajopt.base.errors import OptionError
 from trajopt.checks.optimality import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
 from trajopt.refinement.refined import MARKED_SHARE, Refined
 from trajopt.solution.solution import Answer
@@ -237,8 +235,6 @@ class SearchSettings(Thresholds):
             then is mended by time scaling
     Time scaling (`time_scaling`)
         most_scaled : of the duration, by which time is scaled at most where more nodes could be added
-
-    Thresholds by other names, which were settings before, are taken with a warning.
     """
 
     arc_iterations: int = 50
@@ -264,38 +260,15 @@ class SearchSettings(Thresholds):
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            _check(field.name, str(field.type), getattr(self, field.name), field.default)
+            name, kind, value = field.name, str(field.type), getattr(self, field.name)
+            if kind == "Degree":
+                check_count(name, value, LOWEST_DEGREE, HIGHEST_DEGREE)
+            elif isinstance(field.default, int):
+                check_count(name, value, int(kind == "Several"))
+            else:
+                check_positive(name, value)
+            if kind == "Share" and value >= 1.0:
+                raise OptionError(f"{name} is {value!r}: give a part of the whole, between 0 and 1")
 
-
-def _check(name: str, kind: str, value: float, default: object) -> None:
-    """Raise OptionError for a value that its kind, an alias of this file, does not allow."""
-    if kind == "Degree":
-        check_count(name, value, LOWEST_DEGREE, HIGHEST_DEGREE)
-    elif isinstance(default, int):
-        check_count(name, value, int(kind == "Several"))
-    else:
-        check_positive(name, value)
-    if kind == "Share" and value >= 1.0:
-        raise OptionError(f"{name} is {value!r}: give a part of the whole, between 0 and 1")
-
-
-def _taking_thresholds(init: Callable[..., None]) -> Callable[..., None]:
-    """The constructor, which takes thresholds, too, as before they were fixed."""
-
-    @wraps(init)
-    def taking(self: SearchSettings, *args: object, **given: Any) -> None:
-        former = {name: given.pop(name) for name in Thresholds.__annotations__ if name in given}
-        init(self, *args, **given)
-        for name, value in former.items():
-            _check(name, Thresholds.__annotations__[name], value, getattr(Thresholds, name))
-            object.__setattr__(self, name, value)
-        if former:
-            warn_user(f"{', '.join(former)}: fixed thresholds since 0.3, no settings any more", FutureWarning)
-
-    return taking
-
-
-if not TYPE_CHECKING:
-    SearchSettings.__init__ = _taking_thresholds(SearchSettings.__init__)
 
 DEFAULT = SearchSettings()

@@ -14,7 +14,7 @@ import re
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -375,33 +375,6 @@ class JournalTable:
         return "\n".join([*lines, *([] if self.refinement is None else [str(self.refinement)])])
 
     __repr__ = __str__
-
-
-@dataclass(frozen=True)
-class FormerTables:
-    """The tables in place of a journal that files of 0.2 hold."""
-
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
-
-    @property
-    def journal(self) -> JournalTable:
-        """The rows of these tables as a journal, with the same levels and starts."""
-        if self.starts is None:
-            last = len(self.levels) - 1
-            rows = [replace(row, policy=LEVELS, final_mesh=k == last) for k, row in enumerate(self.levels)]
-            return JournalTable(tuple(rows), refinement=self.refinement)
-        rows = []
-        for start in self.starts.starts:
-            size, policy = len(start.solves), STARTS if start.number else LEVELS
-            if size < len(self.levels) and start.number and self.levels[-size:] == start.solves:
-                policy = OTHER_SOLVERS
-            for k, row in enumerate(start.solves):
-                final = start.finished and k == size - 1
-                place = {"policy": policy, "number": start.number, "same_as": start.same_as}
-                rows.append(replace(row, final_mesh=final, **place))
-        return JournalTable(tuple(rows), self.starts.chosen, True, self.refinement)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

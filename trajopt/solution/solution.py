@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import numbers, pluralize, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.blas_threads import one_blas_thread
-from trajopt.base.errors import OptionError, printable, warn_user
+from trajopt.base.errors import OptionError, printable
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import Values
@@ -54,17 +54,6 @@ QUANTITIES = {
     "velocity": "v",
     "acceleration": "a",
 }
-
-
-def _former(name: str, now: str) -> property:
-    """An attribute of 0.2 as a property that is computed from the journal, with a FutureWarning."""
-
-    def value(answer: Answer) -> object:
-        sentence = f"solution.{name} is solution.journal.{now} since 0.3, and goes in 0.4"
-        warn_user(sentence, FutureWarning)
-        return getattr(answer.journal, now)
-
-    return property(fget=value)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -152,10 +141,6 @@ class Answer(SolveRecord, ABC):
     def refined_by(self, record: RefinementRecord | None) -> Self:
         """This answer with another record of the rounds of its refinement."""
         return replace(self, journal=replace(self.journal, refinement=record))
-
-    if not TYPE_CHECKING:  # names of 0.2
-        levels, starts = _former("levels", "levels"), _former("starts", "starts")
-        solves, refinement = _former("solves", "histories"), _former("refinement", "refinement")
 
     def asked_on(self, *trajectories: Trajectory) -> Any:
         """The problem, or the phases, on other trajectories of as many arcs, guessed by these motions."""

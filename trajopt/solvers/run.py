@@ -79,12 +79,8 @@ SOLVERS: Mapping[str, RegisteredSolver] = {
 }
 
 
-FORMER_NAMES = {"dense": "interior"}
-
-
 def create(name: str = DEFAULT) -> Solver:
     """The solver of this name with its default settings; OptionError for a name that is not registered."""
-    name = FORMER_NAMES.get(name, name)
     check_known("solver", name, SOLVERS, OptionError)
     return SOLVERS[name].solver_class()
 

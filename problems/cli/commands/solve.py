@@ -15,7 +15,7 @@ from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, Resul
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
 from problems.cli.output import Output, echo, output_options
-from trajopt.solvers.run import DEFAULT, FORMER_NAMES, SOLVERS, create
+from trajopt.solvers.run import DEFAULT, SOLVERS, create
 
 if TYPE_CHECKING:
     from trajopt import Phases, Problem
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 solver_choice = click.option(
     "--solver",
-    type=click.Choice([*SOLVERS, *FORMER_NAMES]),
+    type=click.Choice(list(SOLVERS)),
     help=f"[default: what the problem recommends, or {DEFAULT}]",
 )
 

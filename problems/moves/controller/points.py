@@ -22,7 +22,6 @@ from problems.moves.timing.followed_curve import FollowedCurve
 from problems.moves.tool_speed import squared_tool_speeds
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
-from trajopt.base.errors import warn_user
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import Samples
 
@@ -67,12 +66,6 @@ class HandOver(FollowedCurve):
     def converged(self) -> bool:
         """True if the interpolant keeps every limit within the tolerance of the certificate."""
         return self.certificate.holds
-
-    @property
-    def stretch(self) -> float:
-        """`time_scale` by its name of 0.2, with a FutureWarning."""
-        warn_user("HandOver.stretch is HandOver.time_scale since 0.3, and goes in 0.4", FutureWarning)
-        return self.time_scale
 
     def tau(self, t: Any) -> Array:
         """Torques of the motors that the interpolant needs, (..., n) N m or N."""

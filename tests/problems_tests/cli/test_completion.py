@@ -45,7 +45,7 @@ def test_problems_parameters_and_options_of_the_solver_are_offered():
     assert names("sweep", "cart_pole", "--set", "cart") == ["cart_mass="]
     assert "tol=" in names("solve", "two_link_rr", "--option", "t")
     assert "kkt_tol=" in names("solve", "two_link_rr", "--solver", "slsqp", "--option", "kkt")
-    assert names("solve", "two_link_rr", "--solver", "") == ["ipopt", "interior", "sqp", "slsqp", "dense"]
+    assert names("solve", "two_link_rr", "--solver", "") == ["ipopt", "interior", "sqp", "slsqp"]
     assert "--verbose" in names("solve", "two_link_rr", "--verb")
     assert names("solve", "no_such_problem", "--set", "") == []
 

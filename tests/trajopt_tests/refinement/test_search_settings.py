@@ -1,7 +1,6 @@
 """The thresholds of the certified search: values that make no sense are refused, others reach the search."""
 
 from dataclasses import fields
-from typing import Any
 
 import pytest
 from hand_written import two_link_minimum_time
@@ -17,10 +16,8 @@ from trajopt.certified.search_settings import DEFAULT, SearchSettings, Threshold
         ({"bracket_width": 0.0}, "bracket_width = 0.0: expected a finite number above 0"),
         ({"most_scaled": float("nan")}, "most_scaled = nan: expected a finite number above 0"),
         ({"most_scaled": 1.0}, "most_scaled is 1.0: give a part of the whole, between 0 and 1"),
-        ({"collapsed": 0.0}, "collapsed = 0.0: expected a finite number above 0"),
-        ({"search_share": 1.0}, "search_share is 1.0: give a part of the whole, between 0 and 1"),
         ({"refinements": 2.5}, "refinements = 2.5: expected a whole number, 0 or more"),
-        ({"samples_per_arc": 0}, "samples_per_arc = 0: expected a whole number, 1 or more"),
+        ({"large_program": 0}, "large_program = 0: expected a whole number, 1 or more"),
         ({"highest_degree": 3}, "highest_degree = 3: expected a whole number, 4 or more"),
     ],
 )
@@ -46,14 +43,9 @@ def test_every_setting_and_threshold_is_documented():
     assert len(fields(SearchSettings)) <= 12
 
 
-def test_a_threshold_that_was_a_setting_is_taken_with_a_warning():
-    former: dict[str, Any] = {"collapsed": 2e-3, "idle": 1e-6}
-    with pytest.warns(FutureWarning, match="collapsed, idle: fixed thresholds since"):
-        settings = SearchSettings(refinements=3, **former)
-    assert (settings.collapsed, settings.idle, settings.refinements) == (2e-3, 1e-6, 3)
-    assert DEFAULT.collapsed == SearchSettings.collapsed == 1e-3
-    with pytest.raises(TypeError, match="colapsed"):
-        SearchSettings(**{"colapsed": 1e-3})  # type: ignore[arg-type]
+def test_thresholds_are_no_settings():
+    with pytest.raises(TypeError, match="collapsed"):
+        SearchSettings(**{"collapsed": 2e-3})  # type: ignore[arg-type]
 
 
 @pytest.mark.long

@@ -1,7 +1,5 @@
 """The iterations of all solves that an answer came from, in memory and in files."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -42,34 +40,6 @@ def test_numbers_of_solves_that_do_not_rise_are_refused(tmp_path):
         np.savez(file, **arrays)
     with pytest.raises(SolutionFileError, match="the numbers of solves do not rise"):
         trajopt.Solution.load(tmp_path / "arm.npz")
-
-
-# problems.two_link_rr.build(intervals=8), solved with starts=2 and refine=Refined(tol=1e-2, rounds=1), and
-# saved while files held tables of levels, starts and rounds in place of a journal
-FORMER = Path(__file__).parents[2] / "support" / "solution_of_former_tables.npz"
-
-
-def test_a_file_of_before_journals_has_its_tables_in_one():
-    solution = trajopt.Solution.load(FORMER)
-    journal, table = solution.journal, solution.journal.starts
-    assert [row.policy for row in journal.rows] == ["levels", "starts"]
-    assert [start.same_as for start in table.starts] == [None, 0] and table.chosen == 0
-    assert [start.finished for start in table.starts] == [True, True]
-    assert [level.objective for level in journal.levels] == [table.starts[0].solves[0].objective]
-    assert [each.spans for each in journal.refinement.rounds] == [8, 12] and len(journal.histories) == 4
-
-
-def test_names_of_before_are_computed_from_the_journal_with_a_warning():
-    solution = trajopt.Solution.load(FORMER)
-    journal = solution.journal
-    for name, value in {
-        "levels": journal.levels,
-        "starts": journal.starts,
-        "refinement": journal.refinement,
-        "solves": journal.histories,
-    }.items():
-        with pytest.warns(FutureWarning, match=f"solution.{name} is solution.journal"):
-            assert getattr(solution, name) == value
 
 
 @pytest.mark.long
