@@ -19,6 +19,7 @@ ORDERS = range(2, 10)
 MOST_TERMS = 800
 MOST_COORDINATES = 6
 EQUATIONS_PER_TERM = 3  # at least, else the fit follows its samples
+SMALLEST_SQUARE = 1e-13  # added to the squared lengths of columns, which are 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +64,17 @@ def fitted_surrogate(
     """Polynomials of all paths, each of its own coordinates, fitted to samples and checked at others."""
     k = max((len(own) for own in coordinates), default=0)
     table, centres, scales = np.full((len(names), k), -1), np.zeros((len(names), k)), np.ones((len(names), k))
-    found: list[OnePolynomial] = []
+    alike: dict[tuple[int, ...], list[int]] = {}
     for path, own in enumerate(coordinates):
-        table[path, : len(own)] = own
+        alike.setdefault(tuple(own), []).append(path)
+    best: dict[int, OnePolynomial] = {}
+    for group, paths in alike.items():
+        own, d = list(group), len(group)
         low, high = fit.q[:, own].min(0, initial=np.inf), fit.q[:, own].max(0, initial=-np.inf)
-        centres[path, : len(own)], half = 0.5 * (low + high), 0.5 * (high - low)
-        scales[path, : len(own)] = np.where(half > 0.0, half, 1.0)
-        scaled = centres[path, : len(own)], scales[path, : len(own)]
-        found.append(best_polynomial(path, own, fit, check, *scaled, tolerances))
+        centre, scale = 0.5 * (low + high), np.where(high > low, 0.5 * (high - low), 1.0)
+        table[paths, :d], centres[paths, :d], scales[paths, :d] = own, centre, scale
+        best |= best_polynomials(paths, own, fit, check, (centre, scale), tolerances)
+    found = [best[path] for path in range(len(names))]
     exponents = [np.pad(one.exponents, ((0, 0), (0, k - one.exponents.shape[1]))) for one in found]
     return PathSurrogate(
         names, joint_names, table, centres, scales, np.cumsum([0, *map(len, exponents)]),
@@ -80,51 +84,75 @@ def fitted_surrogate(
     )  # fmt: skip
 
 
-def best_polynomial(
-    path: int, own: list[int], fit: PathSamples, check: PathSamples, centre: Array, scale: Array,
+def best_polynomials(
+    paths: list[int], own: list[int], fit: PathSamples, check: PathSamples, scaling: tuple[Array, Array],
     tolerances: tuple[float, float],
-) -> OnePolynomial:  # fmt: skip
-    """The polynomial of lowest order within the tolerances where it is checked, or the nearest to them."""
-    best: OnePolynomial | None = None
+) -> dict[int, OnePolynomial]:  # fmt: skip
+    """Path -> its polynomial of lowest order within the tolerances where it is checked, or the nearest one.
+
+    The paths depend on the same coordinates, own, so that one factorization serves all of an order.
+    """
+    best: dict[int, OnePolynomial] = {}
+    left = paths
     for order in ORDERS:
         exponents = all_exponents(len(own), order)
         equations = len(fit.q) * (1 + len(own))
-        if best is not None and (
-            len(exponents) > MOST_TERMS or len(exponents) * EQUATIONS_PER_TERM > equations
-        ):
+        if best and (len(exponents) > MOST_TERMS or len(exponents) * EQUATIONS_PER_TERM > equations):
             break
-        left, right, rows = equations_of(path, own, fit, centre, scale, exponents, tolerances)
-        weights = np.linalg.lstsq(left * rows[:, None], right * rows, rcond=1e-12)[0]
-        left, right, _ = equations_of(path, own, check, centre, scale, exponents, (1.0, 1.0))
-        errors = np.abs(left @ weights - right)
-        lengths, arms = errors[: len(check.q)], errors[len(check.q) :]
-        one = OnePolynomial(exponents, weights, float(lengths.max(initial=0.0)), float(arms.max(initial=0.0)))
-        if best is None or one.badness(tolerances) < best.badness(tolerances):
-            best = one
-        if one.badness(tolerances) <= 1.0:
+        weights = least_squares(*equations_of(left, own, fit, scaling, exponents, tolerances))
+        matrix, right = equations_of(left, own, check, scaling, exponents)
+        errors, count = np.abs(matrix @ weights - right), len(check.q)
+        lengths, arms = (part.max(axis=0, initial=0.0) for part in (errors[:count], errors[count:]))
+        for i, path in enumerate(left):
+            one = OnePolynomial(exponents, weights[:, i], float(lengths[i]), float(arms[i]))
+            if path not in best or one.badness(tolerances) < best[path].badness(tolerances):
+                best[path] = one
+        left = [path for path in left if best[path].badness(tolerances) > 1.0]
+        if not left:
             break
-    assert best is not None
     return best
 
 
+def least_squares(matrix: Array, right: Array) -> Array:
+    """(terms, m) of least |matrix @ x - right|, by normal equations of columns of one length.
+
+    A second step with what is missing gives the digits back that squaring loses. Columns without entries, of
+    a coordinate that never moves, get zero.
+    """
+    size = np.linalg.norm(matrix, axis=0)
+    matrix = matrix / np.where(size > 0.0, size, 1.0)
+    normal = matrix.T @ matrix
+    normal[np.diag_indices_from(normal)] += SMALLEST_SQUARE
+    found = np.linalg.solve(normal, matrix.T @ right)
+    found += np.linalg.solve(normal, matrix.T @ (right - matrix @ found))
+    return found / np.where(size > 0.0, size, 1.0)[:, None]
+
+
 def equations_of(
-    path: int, own: list[int], samples: PathSamples, centre: Array, scale: Array, exponents: Array,
-    tolerances: tuple[float, float],
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Rows of lengths, then of derivatives by each coordinate; what they should give; and their weights."""
+    paths: list[int], own: list[int], samples: PathSamples, scaling: tuple[Array, Array], exponents: Array,
+    tolerances: tuple[float, float] | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Rows of lengths, then of derivatives by each coordinate, and what they give (rows, paths).
+
+    tolerances : by which rows are divided, and multiplied by the weights of the samples; None for neither
+    """
+    centre, scale = scaling
     x = (samples.q[:, own] - centre) / scale
     powers = x[:, :, None] ** np.arange(exponents.max(initial=0) + 1)
     factors = [powers[:, j, exponents[:, j]] for j in range(len(own))]
     blocks = [np.prod(factors, axis=0) if own else np.ones((len(x), 1))]
-    right, rows = [samples.lengths[:, path]], [samples.weights / tolerances[0]]
+    right = [samples.lengths[:, paths]]
     for j, coordinate in enumerate(own):
         e = exponents[:, j]
         slope = e * powers[:, j, np.maximum(e - 1, 0)] / scale[j]
         others = [factor for i, factor in enumerate(factors) if i != j]
         blocks.append(slope * np.prod(others, axis=0) if others else slope)
-        right.append(-samples.arms[:, path, coordinate])
-        rows.append(samples.weights / tolerances[1])
-    return np.concatenate(blocks), np.concatenate(right), np.concatenate(rows)
+        right.append(-samples.arms[:, paths, coordinate])
+    if tolerances is not None:
+        for i, (block, value) in enumerate(zip(blocks, right, strict=True)):
+            rows = samples.weights[:, None] / tolerances[min(i, 1)]
+            blocks[i], right[i] = block * rows, value * rows
+    return np.concatenate(blocks), np.concatenate(right)
 
 
 def largest_arms(own: list[int], arms: Array) -> list[int]:

@@ -8,7 +8,7 @@ import dynamics
 from dynamics.muscles import muscle_paths, surrogate_files
 from dynamics.muscles.geometry_path import GeometryPath, PathPoint
 from dynamics.muscles.muscle_paths import MusclePaths
-from dynamics.muscles.path_fit import largest_arms, latin_hypercube
+from dynamics.muscles.path_fit import largest_arms, latin_hypercube, least_squares
 from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
 
 RANGES = {"shoulder": (-1.0, 1.0), "elbow": (-1.6, -0.6)}
@@ -65,6 +65,24 @@ def test_a_fit_meets_lengths_and_moment_arms_and_says_how_well():
     assert surrogate.coordinates.tolist() == [[1], [1], [0]]
     assert "brachialis" in str(surrogate) and "moment arm: none" in str(surrogate)
     assert surrogate.only(["deltoid"]).lengths(q)[:, 0] == pytest.approx(surrogate.lengths(q)[:, 2])
+
+
+def test_paths_of_the_same_coordinates_get_the_polynomials_that_each_gets_alone():
+    paths = two_muscles()
+    together = paths.surrogate(ranges=RANGES, samples=60, kept=False)
+    for name in paths.names:
+        alone = paths.only([name]).surrogate(ranges=RANGES, samples=60, kept=False)
+        assert together.only([name]).weights == pytest.approx(alone.weights, abs=1e-12)
+
+
+def test_least_squares_are_those_of_a_singular_value_decomposition():
+    x = np.linspace(-1.0, 1.0, 300)
+    matrix = np.column_stack([x**k for k in range(12)])  # of condition 1e4
+    right = np.column_stack([np.exp(x), np.abs(x)])
+    assert least_squares(matrix, right) == pytest.approx(np.linalg.lstsq(matrix, right)[0], abs=1e-9)
+    idle = np.column_stack([matrix, 0.0 * x])
+    assert least_squares(idle, right)[:-1] == pytest.approx(least_squares(matrix, right), abs=1e-9)
+    assert not least_squares(idle, right)[-1].any()
 
 
 def test_a_kink_is_missed_and_named():
