@@ -22,6 +22,7 @@ from dynamics.model.array_field import ArrayField
 
 Array = np.ndarray
 CLOSE = 0.005  # of the range of a spline's values, how far its smoothed one may be off
+OUTSIDE = 12  # places on each straight line beyond a spline, over which a bend of its end fades
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,32 +65,30 @@ class Pieces:
 
         It has the same values at the breaks and half way between, and at more places until it differs by at
         most `CLOSE` of the range of values; splines that no 64 places a piece follow so closely stay as they
-        are. It has no third and fourth derivative at its ends, and goes on outside as a parabola, behind its
-        next break as a straight line.
+        are. Beyond the outer points, where a cubic spline goes on as a straight line and its second
+        derivative jumps, it has the values of that line at `OUTSIDE` places, at the last no second and third
+        derivative, and goes on straight.
         """
         if self.coefficients.shape[0] != 4 or self.breaks.size < 4:
             return self
         from scipy.interpolate import make_interp_spline  # a third of a second
 
-        free = [(3, 0.0), (4, 0.0)]
+        straight, away = [(2, 0.0), (3, 0.0)], np.arange(1, OUTSIDE + 1)
         for parts in (2, 4, 8, 16, 32, 64):
-            x, between = _divided(self.breaks[1:], parts), _divided(self.breaks[1:], 4 * parts)
-            value = self.expansion(between, 0)[0]
-            spline = make_interp_spline(x, self.expansion(x, 0)[0], 5, bc_type=(free, free))
-            if np.abs(spline(between) - value).max() <= CLOSE * np.ptp(value):
+            inner = _divided(self.breaks[1:], parts)
+            h = inner[1] - inner[0], inner[-1] - inner[-2]
+            x = np.concatenate([inner[0] - h[0] * away[::-1], inner, inner[-1] + h[1] * away])
+            between = _divided(x, 4)
+            spline = make_interp_spline(x, self.expansion(x, 0)[0], 5, bc_type=(straight, straight))
+            off = np.abs(spline(between) - self.expansion(between, 0)[0]).max()
+            if off <= CLOSE * np.ptp(self.expansion(inner, 0)[0]):
                 break
         else:
             return self
         rows = np.array([spline(x, k) / factorial(k) for k in range(6)])
-        rows[3:, -1] = 0.0
-        h = np.array([x[0] - x[1], x[-1] - x[-2]])  # outward; a parabola so far, then a straight line
-        value, slope, bend = rows[:3, [0, -1]]
-        ends = np.zeros((2, 6, 2))  # parabola and line, coefficient, side
-        ends[:, 0], ends[:, 1] = value + slope * h + bend * h**2, slope + 2.0 * bend * h
-        ends[0, 2] = bend
-        ends[1, 0, 0] += ends[1, 1, 0] * h[0]
-        breaks = [x[0] + 2.0 * h[0], x[0] + h[0], *x, x[-1] + h[1]]
-        return Pieces(np.array(breaks), np.column_stack([ends[1, :, 0], ends[0, :, 0], rows, ends[1, :, 1]]))
+        rows[2:, -1] = 0.0
+        before = np.array([rows[0, 0] - rows[1, 0] * h[0], rows[1, 0], *np.zeros(4)])
+        return Pieces(np.array([x[0] - h[0], *x]), np.column_stack([before, rows]))
 
     def expansion(self, x: Array, order: int) -> Array:
         """(order + 1, ...) Taylor coefficients about x, real or complex."""
