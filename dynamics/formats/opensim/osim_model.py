@@ -89,6 +89,15 @@ class OsimModel:
         """Coordinates that the file locks, which the robot may move all the same."""
         return tuple(name for name, own in self.coordinates.items() if own.locked)
 
+    def smoothed(self) -> OsimModel:
+        """The model for an optimization: joints follow functions with four continuous derivatives.
+
+        Muscles and ligaments keep their paths. See `CoupledModel.smoothed`.
+        """
+        if isinstance(self.robot, CoupledModel):
+            return replace(self, robot=self.robot.smoothed())
+        return self
+
     def spring_moments(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Coordinate -> the force of its springs, N m or N, at q and v, (n,), (K, n) or a node's symbols."""
         found: dict[str, np.ndarray] = {}

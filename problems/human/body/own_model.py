@@ -50,6 +50,7 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
 
     Coordinates are matched by the names of OpenSim's full-body models (`problems.human.opensim.coordinates`);
     others, such as wrists, are held at their default values. Toes bend upward whichever way the file counts.
+    Functions that joints follow are smoothed (`OsimModel.smoothed`).
     Raises ProblemError where coordinates of pelvis and legs are missing, or feet are not flat by default, and
     what `dynamics.load_osim` raises.
     """
@@ -61,7 +62,7 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
     known = set(plain.robot.link_names) | {frame.name for frame in plain.robot.frames}
     spoken = dynamics.OsimNames({old: new for old, new in bodies.items() if old in known}, names)
     held = [name for name in plain.robot.joint_names if name not in names]
-    return with_strength_and_soles(dynamics.load_osim(path, held, spoken), person)
+    return with_strength_and_soles(dynamics.load_osim(path, held, spoken).smoothed(), person)
 
 
 def own_coordinates(plain: dynamics.OsimModel, height: float) -> dict[str, dynamics.OwnCoordinate]:

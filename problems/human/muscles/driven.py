@@ -69,6 +69,7 @@ def muscle_problem(
     paths : polynomials of the model's paths; None: they are fitted to these
     periodic : whether activations at the start are the caller's to state; else they are the excitations
     motion : (K, n) poses near which they are fitted more closely
+    Functions that joints follow are smoothed (`model.smoothed()`).
     For the others see `muscles_of_motion`. States and controls are "activation", "excitation", where there is
     one "reserve", and, with compliant tendons, "tendon_force" and "tendon_rate". Terms may use
     "muscle_moment" (n,) and "muscle_force" (m,), as `trajopt.Quantity("muscle_force")`. Boundary values,
@@ -83,8 +84,8 @@ def muscle_problem(
     ligaments = None
     if model.ligaments is not None:
         ligaments = LigamentBlock(model.ligaments.paths.surrogate(motion), model.ligaments.straps)
-    robot = MuscledRobot(model.robot, paths, fibres, tendon, ligaments)
-    names = tuple(model.robot.joint_names)
+    robot = MuscledRobot(model.smoothed().robot, paths, fibres, tendon, ligaments)
+    names = tuple(robot.joint_names)
     unpowered = (unpowered,) if isinstance(unpowered, str) else unpowered
     for joint in unpowered:
         check_known("coordinate", joint, names)

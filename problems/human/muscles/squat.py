@@ -162,7 +162,7 @@ def _solved(problem: trajopt.Problem, start: trajopt.Solution | None, tolerance:
 def with_feet(model: dynamics.OsimModel, *needed: str) -> dynamics.OsimModel:
     """The model with frames heel_r, toe_r, heel_l, toe_l on the soles: below the toes' joint and behind.
 
-    Functions that joints follow are smoothed.
+    Functions that joints follow are smoothed, so that poses of its feet hold for `muscle_problem`.
 
     needed : further coordinates that it must have; ProblemError for what it lacks
     """
@@ -189,7 +189,7 @@ def with_feet(model: dynamics.OsimModel, *needed: str) -> dynamics.OsimModel:
     frames = (*tree.frames, *added)
     if isinstance(robot, CoupledTree):
         coupled = replace(robot, tree=replace(robot.tree, frames=frames))
-        return replace(model, robot=coupled.smoothed())
+        return replace(model, robot=coupled).smoothed()
     return replace(model, robot=replace(robot, frames=frames))
 
 

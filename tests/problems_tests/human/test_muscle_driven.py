@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from muscled_arm import muscled_arm  # pyright: ignore  (tests/support is on the path)
+from osim_text import constant, joint, linear, spatial_transform, spline  # pyright: ignore
 
 import dynamics
 import trajopt
@@ -68,6 +69,25 @@ def test_a_further_moment_of_no_coordinate_is_refused():
     problem = muscle_problem(model, MESH, moments=lambda node: {"elbo": -3.0 * node.q[0]})
     with pytest.raises(UnknownNameError, match="no coordinate is called 'elbo'"):
         problem.summary()
+
+
+def test_what_muscles_drive_follows_smooth_functions_and_the_model_those_of_its_file():
+    """An elbow whose forearm slides on it along a cubic spline."""
+    axes = [("0 0 1", "elbow", linear()), *[(axis, "", constant()) for axis in ("0 1 0", "1 0 0")]]
+    slide = spline([-1.5, -0.5, 0.5, 1.0, 1.5], [0.0, 0.01, 0.005, 0.02, 0.0])
+    axes += [("1 0 0", "elbow", slide), *[(axis, "", constant()) for axis in ("0 1 0", "0 0 1")]]
+    plain = joint("PinJoint", "hinge", "ground", "fore", ("elbow",))
+    transform = spatial_transform(*axes)
+    custom = joint("CustomJoint", "hinge", "ground", "fore", ("elbow",), transform=transform)
+    model = dynamics.load_osim(muscled_arm().replace(plain, custom), muscles=True)
+    (follower,) = model.robot.followers.values()
+    problem = muscle_problem(model, MESH)
+    (smooth,) = problem.dynamics.robot.followers.values()
+    q = np.linspace(-1.5, 1.5, 101)
+    assert smooth.function.parts[0].coefficients.shape[0] == 6
+    assert 0.0 < np.abs(smooth.function(q) - follower.function(q)).max() < 1e-4
+    pinned = dynamics.load_osim(muscled_arm())
+    assert pinned.smoothed() is pinned
 
 
 def test_what_muscles_cannot_drive_is_refused():

@@ -14,7 +14,6 @@ from problems.cli.command_line import main
 from problems.human.assessment.measured import TRIAL
 from problems.human.assessment.score import mean_correlation, scores_of
 from problems.human.muscles.gait_by_muscles import intervals_of
-from problems.human.muscles.squat import with_feet
 from problems.human.muscles.walk import muscle_walk, solve_walk, walk_curves
 from problems.human.opensim.storage import read_storage
 from trajopt.base.errors import OptionError, ProblemError
@@ -37,7 +36,7 @@ def test_muscles_walk_as_people_do_without_their_data():
     assert activation[-1, :9] == pytest.approx(activation[0, 9:], abs=1e-6)
     reserve = solution.value(trajopt.state("reserve"), t)[:, :6]
     assert np.abs(reserve).max() < 1.0 and activation.max() > 0.2
-    places = with_feet(model).robot.forward_kinematics(q, ["heel_r", "toe_r"]).position
+    places = solution.problem.dynamics.robot.forward_kinematics(q, ["heel_r", "toe_r"]).position
     flat = (t > solution.curve.durations[0]) & (t < solution.curve.durations[:3].sum())
     assert np.ptp(places[flat, :, :2], axis=0).max() < 1e-4
 

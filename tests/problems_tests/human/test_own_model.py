@@ -145,6 +145,8 @@ def test_a_published_model_with_coupled_knees_has_soles_under_its_ankles():
     found = own.forward_kinematics(standing(own.joint_names), ["heel_r", "ball_r", "toe_l"]).position
     np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
     assert len(own.joint_names) == 33
+    functions = [follower.function for follower in own.followers.values()]
+    assert all(function.smoothed.parts == function.parts for function in functions)  # already are
 
 
 def with_markers(path, into, bodies):
