@@ -35,6 +35,7 @@ from problems.human.predicted.solved_walk import ARC, FILE, LENGTH_OF_SPEED, TIM
 from problems.human.predicted.stances import BETWEEN_POINTS, LONGEST, ORDER, RULE, SHORTEST, limit_times
 from trajopt.base.arguments import check_positive, list_names
 from trajopt.base.errors import ProblemError
+from trajopt.splines.knots import split
 
 Intervals = tuple[int, int, int, int]  # of the mesh, arc by arc
 STANCES = (("heel_r", "toe_l"), ("heel_r", "toe_r", "toe_l"), ("heel_r", "toe_r"), ("toe_r",))
@@ -46,6 +47,7 @@ SPEED = 1.25  # m/s
 RATE, STEADINESS, SMOOTHNESS = 0.03, 0.07, 3.2e-6
 STRONG = 30.0  # N m, reserves of the first search
 COARSE, FINE = (2, 2, 4, 3), (4, 2, 8, 6)  # intervals of the arcs
+AFTER_TOE_OFF = 2  # the arc whose first interval is halved: equations are missed there five times as much
 ROUGH, TOLERANCE = 1e-2, 1e-6
 SAMPLES = 101  # of a step
 LEAST_BEND = 0.05  # rad, of knees where the search begins
@@ -68,7 +70,7 @@ def muscle_walk(
 
     model : from `dynamics.load_osim(path, muscles=True)`;  speed : m/s
     step_length : m; None for that of people, 0.62 m at 1.2 m/s and 0.28 m more for every m/s
-    intervals : of the mesh in each arc
+    intervals : of the mesh in each arc; the first one after the other foot's toe-off is halved
     rough : whether they have three Radau points in place of four Gauss points, and no limits between these
     reserves : N m, strength of motors beside the muscles of the legs
     force_rate, steadiness : weights without unit;  smoothness : s^4
@@ -103,6 +105,9 @@ def muscle_walk(
         mesh = schedule.trajectory(intervals)
     else:
         mesh = schedule.trajectory(intervals, ORDER, RULE)
+        marks = [np.zeros(arc.basis.span_count, dtype=bool) for arc in mesh.arcs]
+        marks[AFTER_TOE_OFF][0] = True
+        mesh = split(mesh, marks)
         between = [limit_times(arc.basis.breakpoints, BETWEEN_POINTS) for arc in mesh.arcs]
         mesh = mesh.with_limit_points(between)
     problem = muscle_problem(
