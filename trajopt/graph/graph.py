@@ -189,6 +189,16 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
     return Graph(graph.leaves, blocks)
 
 
+def part_of(graph: Graph, quantities: Iterable[str]) -> Graph:
+    """The part of a graph that some quantities follow from, with the leaves that they ask for."""
+    wanted, blocks = set(quantities), list[Block]()
+    for block in reversed(graph.blocks):
+        if not wanted.isdisjoint(block.outputs):
+            blocks.append(block)
+            wanted.update(block.inputs)
+    return Graph({name: width for name, width in graph.leaves.items() if name in wanted}, blocks)
+
+
 def _with_fused_squares(cluster: list[Block], wanted: set[str]) -> list[Block]:
     """T u^2 as one block where u^2 itself is not wanted; no CasADi, so that complex steps go through."""
     sources = [name for block in cluster for name in block.inputs]

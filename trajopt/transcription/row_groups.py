@@ -247,13 +247,13 @@ def _group(
 
 @dataclass(frozen=True, eq=False)
 class ConstantRows:
-    """The rows of some groups whose Jacobian is structurally zero, which solvers take for degenerate.
+    """The rows whose Jacobian is structurally zero, which solvers take for degenerate.
 
-    groups : those that have such rows, with all their rows, and which entries of (rows, width) are constant
-    graph, leaf_map : which compute their quantities
+    groups : with these rows alone
+    graph, leaf_map : which compute their quantities, at the nodes where these rows are
     """
 
-    groups: tuple[tuple[RowGroup, Array], ...]
+    groups: tuple[RowGroup, ...]
     graph: Graph
     leaf_map: LeafMap
 
@@ -262,20 +262,23 @@ class ConstantRows:
         leaves: Values,
         other: Mapping[Block, Block],
         given: Sequence[Limits],
-        times: Array,
+        times: Callable[[], Array],
         names: Callable[[str, int], list[str]],
     ) -> None:
         """Check that all these rows lie within their limits.
 
         leaves : at the nodes, for any unknowns;  other : blocks in place of some of the graph
         given : limits of the problem, `given_limits`
-        times : of the nodes there
+        times : gives those of all nodes
         names : (quantity, width) -> names of its components
         Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
         """
         values = self.graph.with_blocks(other).values(leaves)
-        for group, fixed in self.groups:
-            now = group.spread(group.matrix @ values[group.quantity].ravel())
+        for group in self.groups:
+            own = values[group.quantity]
+            at = np.zeros((group.weights.shape[1], own.shape[1]))
+            at[self.leaf_map.kept] = own
+            now, fixed = group.spread(group.matrix @ at.ravel()), group.kept.reshape(group.shape)
             lower, upper = group.limits(given)
             slack = AGREEMENT * np.maximum(1.0, np.abs(now))
             wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
@@ -283,8 +286,8 @@ class ConstantRows:
                 label, node = names(group.quantity, fixed.shape[1])[component], int(group.node[row])
                 what = f"'{group.name}', component {label}," if label else f"'{group.name}'"
                 raise InfeasibleBoundsError(
-                    f"{what} is {now[row, component]:.6g} at t = {times[node]:.4g} s (node {node}) whatever "
-                    "the motion, as other conditions fix it, but its limits are "
+                    f"{what} is {now[row, component]:.6g} at t = {times()[node]:.4g} s (node {node}) "
+                    "whatever the motion, as other conditions fix it, but its limits are "
                     f"[{lower[row, component]:.6g}, {upper[row, component]:.6g}]: widen them, or move "
                     f"the boundary value{'' if node else ', or say start_at(..., measured=True)'}"
                 )
@@ -292,16 +295,17 @@ class ConstantRows:
 
 def constant_rows(
     groups: Sequence[RowGroup], graph: Graph, leaf_map: LeafMap
-) -> tuple[ConstantRows, tuple[RowGroup, ...]]:
-    """The constant rows among those of all groups, and the groups without them."""
+) -> tuple[tuple[RowGroup, ...], tuple[RowGroup, ...]]:
+    """Groups of the constant rows among those of all groups, and the groups without them."""
     constant, changing = [], []
     for group in groups:
         moving = leaf_map.depending(graph.leaf_pattern(group.quantity), group.has_lower.shape[1]).ravel()
         rows = np.repeat(np.arange(group.count), np.diff(group.matrix.indptr))
         fixed = np.bincount(rows, moving[group.matrix.indices], minlength=group.count) == 0.0
         if fixed.any():
-            constant.append((group, group.spread(fixed)))
-            group = group.without(constant[-1][1])
+            entries = group.spread(fixed)
+            constant.append(group.without(~entries))
+            group = group.without(entries)
         if group.count:
             changing.append(group)
-    return ConstantRows(tuple(constant), graph, leaf_map), tuple(changing)
+    return tuple(constant), tuple(changing)

@@ -17,7 +17,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.data import blocks_of_data
-from trajopt.graph.graph import Graph, fused
+from trajopt.graph.graph import Graph, fused, part_of
 from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import extra_leaf, is_extra, is_parameter, parameter_leaf
 from trajopt.problem.constraints.rotation_wraps import refuse_far_turns
@@ -124,6 +124,10 @@ def structure_of(
     kept = _nodes_asked(spline_map.nodes, objectives, changing)
     if left != used or kept.size < leaf_map.nodes:
         evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, left, kept)
+    rest = evaluated, leaf_map
+    if constant:
+        fixed, nodes = {each.quantity for each in constant}, _nodes_asked(spline_map.nodes, (), constant)
+        rest = _evaluated(part_of(graph, fixed), spline_map, solution.N, fixed, nodes)
     _refuse_unbounded(problem, spline_map, solution, linear, graph, changing)
 
     return ProgramStructure(
@@ -133,7 +137,7 @@ def structure_of(
         linear=linear,
         objectives=objectives,
         groups=changing,
-        constant=constant,
+        constant=ConstantRows(constant, *rest),
         graph=graph,
         maps=program_maps(evaluated, leaf_map, objectives, changing, linear.kept.size),
         component_names=problem.component_names,
@@ -478,5 +482,5 @@ def _check_constant_rows(structure: ProgramStructure, values: ProgramValues, y: 
     constant, unknowns = structure.constant, values.unknowns
     if constant.groups:
         leaves = constant.leaf_map.at(y, constant.leaf_map.offset(unknowns.elimination.c)).values
-        times = unknowns.node_times(y)
+        times = partial(unknowns.node_times, y)
         constant.check(leaves, values.data, values.given, times, structure.component_names)

@@ -23,7 +23,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.graph import Graph
+from trajopt.graph.graph import Graph, part_of
 from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import bare, entry, term_of
 from trajopt.solvers.kkt import lagrangian_gradient, multipliers_of
@@ -124,7 +124,7 @@ def _jumps(nlp: NLP, leaves: dict[str, Array], least: float) -> Iterator[Jump]:
     nodes, t = nlp.spline_map.nodes, leaves["t"][:, 0]
     inside = (np.diff(nodes.span) == 0) & (np.diff(t) > 0.0)  # curves may jump at knots
     for objective in nlp.objectives:
-        graph = _graph_of(nlp.graph, bare(objective.quantity))
+        graph = part_of(nlp.graph, [bare(objective.quantity)])
         if bare(objective.quantity) == objective.quantity or not any(map(_may_jump, graph.blocks)):
             continue
         weighed = np.isin(nodes.span, nodes.span[objective.node_weights != 0.0])
@@ -140,16 +140,6 @@ def _jumps(nlp: NLP, leaves: dict[str, Array], least: float) -> Iterator[Jump]:
             time = float(t[first[i]] + alpha[i] * (t[first[i] + 1] - t[first[i]]))
             sides = float(before[i]), float(after[i])
             yield Jump(objective, *sides, int(first[i]), float(alpha[i]), time, turns)
-
-
-def _graph_of(graph: Graph, quantity: str) -> Graph:
-    """The part of a graph that a quantity follows from, with the leaves that it asks for."""
-    wanted, blocks = {quantity}, list[Block]()
-    for block in reversed(graph.blocks):
-        if not wanted.isdisjoint(block.outputs):
-            blocks.append(block)
-            wanted.update(block.inputs)
-    return Graph({name: width for name, width in graph.leaves.items() if name in wanted}, blocks)
 
 
 def _may_jump(block: Block) -> bool:

@@ -10,6 +10,7 @@ from hand_written import PointMasses, two_link_minimum_time
 import trajopt
 from trajopt.base import errors
 from trajopt.solvers.solver import WarmStart
+from trajopt.transcription.transcribe import structure_of
 from trajopt.verification.diagnosis import Elastic, cancelling_rows, diagnose, repeated_equations
 
 
@@ -180,6 +181,12 @@ def test_a_pose_of_the_tool_beside_joints_that_fix_it_is_left_out_or_refused():
         return 0.4 * casadi.cos(node.q[0]) + 0.4 * casadi.cos(node.q[0] + node.q[1])
 
     reached = 0.4 * np.cos(1.0) + 0.4
+    problem = two_link_minimum_time(6)
+    problem.subject_to(trajopt.ExpressionTerm(tip, "tool"), equals=reached, over="end")
+    constant = structure_of(problem).constant
+    assert [group.count for group in constant.groups] == [1]
+    assert not any("tau" in block.outputs for block in constant.graph.blocks)  # no dynamics for a pose
+    assert constant.leaf_map.nodes < problem.trajectory.nodes.count
     assert reach(reached).row_count == trajopt.transcribe(two_link_minimum_time(6)).row_count
     with pytest.raises(
         errors.InfeasibleBoundsError, match=r"'tool' is 0.6161\d* at t = .* whatever the motion"
