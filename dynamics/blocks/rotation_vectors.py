@@ -75,7 +75,10 @@ class RotationVectorBlock:
     def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs, each (nodes, width)."""
         motion = self._motion(u, 0)
-        found = self.inner.value(self._inner_inputs(u, motion))
+        return self._outputs(motion, self.inner.value(self._inner_inputs(u, motion)))
+
+    def _outputs(self, motion: SerialMotion, found: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs from those of the inner block."""
         return {
             name: motion.forces(found[inner]) if name in FORCES else found[inner]
             for name, inner in self.output_names.items()
@@ -93,9 +96,13 @@ class RotationVectorBlock:
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         """d output / d input, (nodes, m, m_u)."""
+        return self.value_and_partials(u)[1]
+
+    def value_and_partials(self, u: Mapping[str, Array]) -> tuple[dict[str, Array], Pairs]:
+        """Both at once, from one motion of the serial form."""
         motion = self._motion(u, 1)
         inner_inputs = self._inner_inputs(u, motion)
-        inner, found = self.inner.partials(inner_inputs), {}
+        values, inner, found = self.inner.value(inner_inputs), self.inner.partials(inner_inputs), {}
         for output, inner_output in self.output_names.items():
             parts = [inner.get((inner_output, by)) for by in self.motion]
             names = [by for by, part in zip(self.motion, parts, strict=True) if part is not None]
@@ -104,11 +111,10 @@ class RotationVectorBlock:
                 if (inner_output, inner_name) in inner:
                     own[name] = inner[inner_output, inner_name]
             if output in FORCES:
-                forces = self.inner.value(inner_inputs)[inner_output]
                 own = {name: motion.rows(part) for name, part in own.items()}
-                motion.add_chart_stiffness(own["q"], forces)
+                motion.add_chart_stiffness(own["q"], values[inner_output])
             found |= {(output, name): part for name, part in own.items()}
-        return {pair: found[pair] for pair in self._pattern}
+        return self._outputs(motion, values), {pair: found[pair] for pair in self._pattern}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 sum(adjoint . output) / du dw, (nodes, m_u, m_w)."""
