@@ -21,10 +21,10 @@ from scipy.linalg import lapack
 from trajopt.base.arrays import Array
 from trajopt.solvers.solver import ROUNDING, Program
 
-try:  # a private function: another SciPy may be without it
-    from scipy.sparse._sparsetools import csr_matvec
+try:  # private functions: another SciPy may be without them
+    from scipy.sparse._sparsetools import coo_matvec, csr_matvec
 except ImportError:
-    csr_matvec = None
+    coo_matvec = csr_matvec = None
 
 # Sparse factors pay where so few entries of a step's matrix are not zero: a cart-pole's horizon, 260 unknowns
 # and 2 % of the entries, takes a tenth of the time.
@@ -70,7 +70,13 @@ class Triplets:
         return Triplets(self.columns, self.rows, self.data, (self.shape[1], self.shape[0]))
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
-        return np.bincount(self.rows, self.data * x[self.columns], minlength=self.shape[0])
+        rows, columns = self.rows, self.columns
+        known = x.dtype == self.data.dtype == float and x.shape == self.shape[1:]
+        if coo_matvec is None or not known or rows.dtype != columns.dtype:
+            return np.bincount(rows, self.data * x[columns], minlength=self.shape[0])
+        found = np.zeros(self.shape[0])
+        coo_matvec(rows.size, rows, columns, self.data, x, found)  # no entry is copied
+        return found
 
     def __truediv__(self, column: np.ndarray) -> Triplets:
         """Every row divided by the number in its row of a column, (m, 1)."""
