@@ -23,6 +23,50 @@ from trajopt.solvers.newton.compiled_loops import compiled
 
 
 @compiled
+def filled_columns(blocks: int, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of rows below the diagonal in the columns of L, and these rows, column after column.
+
+    A column has those of the matrix, whose entries stand at (j, i), i < j, and those of all columns whose
+    first row below the diagonal it is: its children in the elimination tree (Davis, section 4.1).
+    """
+    heads = np.zeros(blocks + 1, np.int64)
+    for k in range(i.size):
+        heads[i[k] + 1] += 1
+    for b in range(blocks):
+        heads[b + 1] += heads[b]
+    own, filled = np.empty(i.size, np.int64), heads.copy()
+    for k in range(i.size):
+        own[filled[i[k]]] = j[k]
+        filled[i[k]] += 1
+    child, sibling, seen = np.full(blocks, -1), np.full(blocks, -1), np.full(blocks, -1)
+    counts, first = np.zeros(blocks, np.int64), np.zeros(blocks + 1, np.int64)
+    rows, size = np.empty(own.size + blocks, np.int64), 0
+    for b in range(blocks):
+        first[b], parent = size, blocks
+        if size + blocks > rows.size:
+            longer = np.empty(2 * rows.size, np.int64)
+            longer[:size] = rows[:size]
+            rows = longer
+        for at in range(heads[b], heads[b + 1]):
+            row = own[at]
+            if seen[row] != b:
+                seen[row], rows[size] = b, row
+                size, parent = size + 1, min(parent, row)
+        c = child[b]
+        while c >= 0:
+            for at in range(first[c], first[c] + counts[c]):
+                row = rows[at]
+                if row != b and seen[row] != b:
+                    seen[row], rows[size] = b, row
+                    size, parent = size + 1, min(parent, row)
+            c = sibling[c]
+        counts[b] = size - first[b]
+        if parent < blocks:
+            sibling[b], child[parent] = child[parent], b
+    return counts, rows[:size]
+
+
+@compiled
 def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.ndarray) -> None:
     """Sum entries of H and A into their slots of values (entries,), without those that have none."""
     values[:] = 0.0
@@ -31,6 +75,66 @@ def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.n
             values[slots[k]] += H[k]
     for k in range(A.size):
         values[slots[H.size + k]] += A[k]
+
+
+@compiled
+def _subtract_column(
+    runs: np.ndarray,
+    begins: np.ndarray,
+    below: np.ndarray,
+    L: np.ndarray,
+    b: int,
+    end: int,
+    y: float,
+    x: np.ndarray,
+) -> None:
+    """x becomes x - l y, l the entries before `end` of the column of a block of one.
+
+    Its rows stand in runs of neighbours, so that the loop over one has no table of places.
+    """
+    for run in range(runs[b], runs[b + 1]):
+        p = begins[run]
+        if p >= end:
+            return
+        row, at = np.uint64(below[p]), np.uint64(p)
+        for k in range(np.uint64(min(begins[run + 1], end) - p)):
+            x[row + k] -= L[np.uint64(0), at + k] * y
+
+
+@compiled
+def _subtract_columns(
+    runs: np.ndarray,
+    begins: np.ndarray,
+    below: np.ndarray,
+    L: np.ndarray,
+    b: int,
+    end: int,
+    y: float,
+    z: float,
+    x: np.ndarray,
+) -> None:
+    """x becomes x - l_1 y - l_2 z, of the entries before `end` of both columns of a block."""
+    for run in range(runs[b], runs[b + 1]):
+        p = begins[run]
+        if p >= end:
+            return
+        row, at = np.uint64(below[p]), np.uint64(p)
+        for k in range(np.uint64(min(begins[run + 1], end) - p)):
+            x[row + k] -= L[np.uint64(0), at + k] * y + L[np.uint64(1), at + k] * z
+
+
+@compiled
+def _column_times(
+    runs: np.ndarray, begins: np.ndarray, below: np.ndarray, column: np.ndarray, b: int, x: np.ndarray
+) -> float:
+    """l' x of a column of a block."""
+    total = 0.0
+    for run in range(runs[b], runs[b + 1]):
+        p = begins[run]
+        row, at = np.uint64(below[p]), np.uint64(p)
+        for k in range(np.uint64(begins[run + 1] - p)):
+            total += column[at + k] * x[row + k]
+    return total
 
 
 @compiled
@@ -49,14 +153,14 @@ def factorize(
     values : the entries of the upper triangle of K, as `own` has their rows
     least : (size,): a pivot of a smaller size, or NaN, is lifted to this one, which has its sign
     singular : of the products in the determinant of a block, below which their difference is none
-    L : (entries, 2), the columns of both rows of a block; of a block of one the second is not used
+    L : (2, entries), the columns of both rows of a block; of a block of one the second is not used
     inverse : (size, 2): of a block (a, b; b, c) both rows of its inverse, of one number (1 / a, 0)
 
     The growth is the largest of sum_b l_kb D_b l_kb / least_k, sizes taken: times the rounding unit it
     bounds what rounding does to the diagonal (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
     section 11.1).
     """
-    starts, heads, own, first, below, needs, needed = layout
+    starts, heads, own, first, below, needs, needed, runs, begins = layout
     size = least.size
     work, filled = np.zeros(size), first[:-1].copy()
     positive, lifted, growth = 0, 0, 0.0
@@ -73,8 +177,7 @@ def factorize(
                 work[column] = 0.0
                 if starts[j + 1] - column == 1:
                     one = y * inverse[column, 0]
-                    for p in range(first[j], place):
-                        work[below[p]] -= L[p, 0] * y
+                    _subtract_column(runs, begins, below, L, j, place, y, work)
                     change += one * y
                     spent += abs(one * y)
                 else:
@@ -82,12 +185,11 @@ def factorize(
                     work[column + 1] = 0.0
                     one = y * inverse[column, 0] + z * inverse[column, 1]
                     two = y * inverse[column + 1, 0] + z * inverse[column + 1, 1]
-                    for p in range(first[j], place):
-                        work[below[p]] -= L[p, 0] * y + L[p, 1] * z
-                    L[place, 1] = two
+                    _subtract_columns(runs, begins, below, L, j, place, y, z, work)
+                    L[1, place] = two
                     change += one * y + two * z
                     spent += abs(one * y) + abs(two * z)
-                L[place, 0] = one
+                L[0, place] = one
                 filled[j] = place + 1
             pivot = work[k] + min(least[k], 0.0) - change
             work[k] = 0.0
@@ -117,35 +219,29 @@ def factorize(
 @compiled
 def _solve_in_place(layout: tuple, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
     """x becomes (L D L')^-1 x."""
-    starts, _, _, first, below, _, _ = layout
+    starts, _, _, first, below, _, _, runs, begins = layout
     for b in range(starts.size - 1):
         k = starts[b]
         y = x[k]
         if starts[b + 1] - k == 1:
-            for p in range(first[b], first[b + 1]):
-                x[below[p]] -= L[p, 0] * y
+            _subtract_column(runs, begins, below, L, b, first[b + 1], y, x)
             x[k] = inverse[k, 0] * y
         else:
             z = x[k + 1]
-            for p in range(first[b], first[b + 1]):
-                x[below[p]] -= L[p, 0] * y + L[p, 1] * z
+            _subtract_columns(runs, begins, below, L, b, first[b + 1], y, z, x)
             x[k] = inverse[k, 0] * y + inverse[k, 1] * z
             x[k + 1] = inverse[k + 1, 0] * y + inverse[k + 1, 1] * z
     for b in range(starts.size - 2, -1, -1):
         k = starts[b]
-        y, z = 0.0, 0.0
-        for p in range(first[b], first[b + 1]):
-            y += L[p, 0] * x[below[p]]
-            z += L[p, 1] * x[below[p]]
-        x[k] -= y
+        x[k] -= _column_times(runs, begins, below, L[0], b, x)
         if starts[b + 1] - k == 2:
-            x[k + 1] -= z
+            x[k + 1] -= _column_times(runs, begins, below, L[1], b, x)
 
 
 @compiled
 def _subtract_product(layout: tuple, values: np.ndarray, x: np.ndarray, right: np.ndarray) -> None:
     """right becomes right - K x."""
-    _, heads, own, _, _, _, _ = layout
+    heads, own = layout[1], layout[2]
     for k in range(x.size):
         total = 0.0
         for at in range(heads[k], heads[k + 1]):
@@ -233,7 +329,7 @@ def step_along(
     least = np.empty(order.size)
     for k in range(order.size):
         least[k] = least_pivot * size if is_unknown[k] else -least_pivot / size
-    L, inverse = np.zeros((layout[4].size, 2)), np.empty((order.size, 2))
+    L, inverse = np.zeros((2, layout[4].size)), np.empty((order.size, 2))
     positive, lifted, growth = factorize(layout, values, least, singular, L, inverse)
     d, mu = np.zeros(n), np.zeros(m)
     if positive != n or lifted > 0 or not growth * eps <= 1.0:

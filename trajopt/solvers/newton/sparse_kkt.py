@@ -164,7 +164,7 @@ class OrderedFactors:
         layout, rows = order.layout, order.order.size
         self._values = np.empty(layout.own.size)
         ldl_kernels.upper_triangle(order.slots, H, A, self._values)
-        self._L, self._inverse = np.zeros((layout.below.size, 2)), np.empty((rows, 2))
+        self._L, self._inverse = np.zeros((2, layout.below.size)), np.empty((rows, 2))
         least = np.where(order.is_unknown, REGULARIZATION * size, -REGULARIZATION / size)
         self._layout = tuple(layout)
         found = ldl_kernels.factorize(self._layout, self._values, least, ROUNDING, self._L, self._inverse)
@@ -223,6 +223,8 @@ class FactorLayout(NamedTuple):
     first, below : columns of L, which a block's rows share: rows below[first[b]:first[b + 1]], ascending
     needs, needed : rows of L: those of block b have entries in the blocks needed[needs[b]:needs[b + 1]],
         ascending
+    runs, begins : of neighbouring rows: those of block b begin at the places begins[runs[b]:runs[b + 1]] of
+        `below`, and each ends where the next one begins; last the number of all places
     """
 
     starts: np.ndarray
@@ -232,6 +234,8 @@ class FactorLayout(NamedTuple):
     below: np.ndarray
     needs: np.ndarray
     needed: np.ndarray
+    runs: np.ndarray
+    begins: np.ndarray
 
 
 class PivotOrder:
@@ -294,25 +298,23 @@ def _least_degree(i: np.ndarray, j: np.ndarray, size: int) -> np.ndarray:
 
 
 def _rows_and_columns(starts: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, ...]:
-    """`first`, `below`, `needs` and `needed` of a matrix with entries in blocks (i, j), i <= j.
+    """All but the first three arrays of a `FactorLayout` of a matrix with entries in blocks (i, j), i <= j.
 
     A column of L has the rows of K's column and of all columns whose first row below the diagonal it is.
     """
+    from trajopt.solvers.newton import ldl_kernels
+
     blocks = starts.size - 1
-    columns: list[set[int]] = [set() for _ in range(blocks)]
-    for one, other in zip(i[i < j].tolist(), j[i < j].tolist(), strict=True):
-        columns[one].add(other)
-    for column in columns:
-        if column:
-            parent = min(column)
-            columns[parent] |= column - {parent}
-    counts = np.array([len(column) for column in columns])
+    counts, rows = ldl_kernels.filled_columns(blocks, i[i < j], j[i < j])
     of = np.repeat(np.arange(blocks), counts)
-    rows = np.array([row for column in columns for row in sorted(column)], dtype=np.int64)
+    rows = np.sort(of * blocks + rows) - of * blocks
     by_row = np.lexsort((of, rows))
     needs = np.searchsorted(rows[by_row], np.arange(blocks + 1))
     lengths = np.diff(starts)[rows]
     last = np.cumsum(lengths)
     below = np.repeat(starts[rows] - last + lengths, lengths) + np.arange(lengths.sum())
     first = np.append(0, last)[np.append(0, np.cumsum(counts))]
-    return first, below, needs, of[by_row]
+    is_begin = np.diff(below, prepend=-2) != 1
+    is_begin[first[:-1][first[:-1] < below.size]] = True
+    begins = np.append(np.flatnonzero(is_begin), below.size)
+    return first, below, needs, of[by_row], np.searchsorted(begins, first), begins

@@ -1,5 +1,6 @@
 """Sparse factors in a fixed order of pivots, beside numpy's eigenvalues and solutions."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -172,3 +173,30 @@ def test_what_numba_keeps_on_disk_names_no_class_of_this_project():
     for kernel in (ldl_kernels.upper_triangle, ldl_kernels.factorize, ldl_kernels.corrected_solution):
         assert kernel.signatures
         assert b"trajopt" not in pickle.dumps(kernel.signatures)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_the_factors_are_those_of_an_elimination_by_sets(seed):
+    """A column of L has the rows of the matrix and of all columns whose first row below it is."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    H = np.where(rng.random((n, n)) < rng.uniform(0.02, 0.5), 1.0, 0.0)
+    i, j = np.nonzero(H + H.T + np.eye(n))
+    order = PivotOrder(
+        Triplets(i, j, np.ones(i.size), (n, n)), triplets(np.zeros((0, n))), np.zeros(0, dtype=int)
+    )
+    place = np.argsort(order.order)
+    columns = [{int(place[k]) for k in j[place[i] == row] if place[k] > row} for row in range(n)]
+    for column in columns:
+        if column:
+            columns[min(column)] |= column - {min(column)}
+    layout = order.layout
+    found = [
+        layout.below[first:last].tolist() for first, last in zip(layout.first, layout.first[1:], strict=False)
+    ]
+    assert found == [sorted(column) for column in columns]
+    for b, rows in enumerate(found):  # runs of neighbours, one after the other
+        begins = layout.begins[layout.runs[b] : layout.runs[b + 1] + 1]
+        runs = [layout.below[p:q].tolist() for p, q in itertools.pairwise(begins)]
+        assert list(itertools.chain(*runs)) == rows
+        assert all(run == list(range(run[0], run[0] + len(run))) for run in runs)
