@@ -100,20 +100,35 @@ def minimum_by_homotopy(
     side: np.ndarray,
     most_changes: int,
     stopped: Callable[[], bool] = lambda: False,
+    strict: bool = False,
 ) -> QuadraticSolution | None:
     """The minimum that the homotopy from an active set and its multipliers reaches; None where it ends early.
 
     It ends where active constraints depend on each other, H is not positive definite along them, no step
     meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
     before every change, says so.
+
+    strict : whether it has to begin where H is positive definite along the active constraints; limits that
+        depend on other active constraints are left out of these first
     """
     size = np.maximum(row_lengths(program.A), ROUNDING)
     lower, upper = program.lower / size, program.upper / size
     unit = replace(program, A=program.A / size[:, None], lower=lower, upper=upper)
     active = np.flatnonzero(side).tolist()
-    factors = factorized(unit.H, unit.A, active, unit.patterns) if len(active) <= program.g.size else None
-    if factors is None:
+    if len(active) > program.g.size:
         return None
+    first = kkt_of(unit.H, unit.A, active, unit.patterns)
+    if strict and not first.exists:
+        dependent = np.array(active, dtype=int)[first.dependent]
+        limits = dependent[lower[dependent] < upper[dependent]]
+        if limits.size:
+            side = side.copy()
+            side[limits] = 0
+            active = np.flatnonzero(side).tolist()
+            first = kkt_of(unit.H, unit.A, active, unit.patterns)
+    if not first.exists or (strict and not first.is_strict):
+        return None
+    factors = KktFactors(first, program.g.size, active)
     found = _with_same_active(unit, side, factors)
     if found is None:
         found = _Homotopy(unit, multipliers * size, side, factors).followed(most_changes, stopped)
@@ -169,6 +184,8 @@ class _Homotopy:
             if event is None:
                 return self.solution(changes)
             if not self.change(*event):
+                if self.tau >= 1.0 - ROUNDING:  # a limit that depends on others is met with them, at the end
+                    return self.solution(changes)
                 break
             changes += 1
         return self._found(self.d, self.mu, self.tau, changes) if self.tau >= POOR else None
@@ -298,8 +315,12 @@ class _Homotopy:
 
 def factorized(H: Matrix, A: Matrix, active: list[int], patterns: Patterns) -> KktFactors | None:
     """The factors for active constraints of A (m, n); None where K is singular up to rounding."""
-    first = SparseKkt(H, A, active, patterns) if isinstance(H, Triplets) else DenseKkt(H, A[active])
+    first = kkt_of(H, A, active, patterns)
     return KktFactors(first, H.shape[0], active) if first.exists else None
+
+
+def kkt_of(H: Matrix, A: Matrix, active: list[int], patterns: Patterns) -> DenseKkt | SparseKkt:
+    return SparseKkt(H, A, active, patterns) if isinstance(H, Triplets) else DenseKkt(H, A[active])
 
 
 class KktFactors:
@@ -394,6 +415,7 @@ class DenseKkt:
     """
 
     corrects = False  # whether `solve` corrects its solution by the residual
+    dependent = np.zeros(0, dtype=int)  # `ActiveSetNewton` leaves out constraints that depend on others
 
     def __init__(self, H: np.ndarray, A: np.ndarray) -> None:
         n, k, self.exists = len(H), len(A), False

@@ -24,7 +24,7 @@ import numpy as np
 
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.solvers.matrices import Triplets, largest_entry
-from trajopt.solvers.solver import FEASIBILITY, REGULARIZATION, ROUNDING
+from trajopt.solvers.solver import DEPENDENT, FEASIBILITY, REGULARIZATION, ROUNDING
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
@@ -36,7 +36,7 @@ MOST_PATTERNS = 4  # that are kept: the active sets of steps and of checks, and 
 class KktPattern:
     """Places of the entries of K.
 
-    kept : the entries of A in rows of active constraints
+    kept : the entries of A in rows of active constraints, at (held_rows, held_columns) of A_W
     """
 
     def __init__(self, H: Triplets, A: Triplets, active: list[int]) -> None:
@@ -45,6 +45,7 @@ class KktPattern:
         self.kept = np.flatnonzero(row[A.rows] >= 0)
         held = Triplets(row[A.rows[self.kept]], A.columns[self.kept], A.data[self.kept], (len(active), n))
         self._parts = H, held
+        self.held_rows, self.held_columns = held.rows, held.columns
         self.rows = np.concatenate([H.rows, n + held.rows, held.columns])
         self.columns = np.concatenate([H.columns, held.columns, n + held.rows])
         self.shape = (n + len(active), n + len(active))
@@ -98,12 +99,31 @@ class SparseKkt:
     @property
     def exists(self) -> bool:
         """True if K is regular: else a right-hand side of size 1 in the rows of constraints is not solved."""
-        limits = np.zeros(self._n + self._m)
-        limits[self._n :] = np.cos(np.arange(self._m))
-        if self._factors is not None and self._factors.solve(limits)[1] <= FEASIBILITY:
+        if self._probed is not None and self._probed[1] <= FEASIBILITY:
             return True
         self._factors = self._by_superlu
-        return self._factors is not None and self._factors.solve(limits)[1] <= FEASIBILITY
+        return self._factors is not None and self._factors.solve(self._probe)[1] <= FEASIBILITY
+
+    @property
+    def dependent(self) -> np.ndarray:
+        """Places of active constraints of which a combination w is zero, A_W' w = 0, as far as K tells.
+
+        The solution for a right-hand side in the rows of constraints grows along all such w.
+        """
+        w = np.zeros(self._m) if self._probed is None else self._probed[0][self._n :]
+        w = w / max(float(np.abs(w).max(initial=0.0)), NOT_ZERO)
+        rest = np.bincount(self._pattern.held_columns, self._held * w[self._pattern.held_rows], self._n)
+        is_one = w.any() and np.abs(rest).max() <= DEPENDENT
+        return np.flatnonzero(np.abs(w) > np.sqrt(DEPENDENT)) if is_one else np.zeros(0, dtype=int)
+
+    @property
+    def _probe(self) -> np.ndarray:
+        return np.append(np.zeros(self._n), np.cos(np.arange(self._m)))
+
+    @functools.cached_property
+    def _probed(self) -> tuple[np.ndarray, float] | None:
+        """The solution for the probe by the factors in the order of pivots, and its residual."""
+        return None if self._factors is None else self._factors.solve(self._probe)
 
     @functools.cached_property
     def is_strict(self) -> bool:

@@ -114,3 +114,37 @@ def test_contradicting_limits_end_the_way_before_its_end():
     )
     found = minimum_by_homotopy(program, np.zeros(2), np.zeros(2, dtype=int), 10)
     assert found is None or found.tau < 1.0
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0, -1.0])
+def test_a_strict_way_leaves_out_limits_that_depend_on_equations(factor):
+    """x + y = 1, and a limit of its multiple that it meets, both of them active at first."""
+    A = np.array([[1.0, 1.0, 0.0], [factor, factor, 0.0], [0.0, 0.0, 1.0]])
+    lower, upper = np.array([1.0, factor, -0.5]), np.array([1.0, np.inf, np.inf])
+    program = QuadraticProgram(triplets(np.eye(3)), np.array([0.0, 0.0, 1.0]), triplets(A), lower, upper)
+    side = np.array([1, -1, 0])
+    assert minimum_by_homotopy(program, np.zeros(3), side, 100) is None
+    found = minimum_by_homotopy(program, np.zeros(3), side, 100, strict=True)
+    assert found is not None and found.tau == 1.0
+    np.testing.assert_allclose(found.d, [0.5, 0.5, -0.5], atol=1e-12)
+    assert_optimal(replace(program, H=np.eye(3), A=A), found)
+
+
+def test_equations_that_depend_on_each_other_have_no_strict_way():
+    A = np.array([[1.0, 1.0], [2.0, 2.0]])
+    program = QuadraticProgram(triplets(np.eye(2)), np.zeros(2), triplets(A), np.ones(2), np.ones(2))
+    assert minimum_by_homotopy(program, np.zeros(2), np.ones(2, dtype=int), 10, strict=True) is None
+
+
+@pytest.mark.parametrize("kind", [np.asarray, triplets], ids=["dense", "sparse"])
+def test_a_strict_way_does_not_begin_at_a_saddle(kind):
+    """x^2 - y^2 with y between -1 and 2: a minimum along y = 2, a saddle without it."""
+    H, A = np.diag([2.0, -2.0]), np.array([[0.0, 1.0]])
+    limits = np.array([-1.0]), np.array([2.0])
+    program = QuadraticProgram(kind(H), np.array([1.0, 0.0]), kind(A), *limits)
+    at_saddle = minimum_by_homotopy(program, np.zeros(1), np.zeros(1, dtype=int), 10)
+    assert at_saddle is not None and not at_saddle.is_strict
+    assert minimum_by_homotopy(program, np.zeros(1), np.zeros(1, dtype=int), 10, strict=True) is None
+    found = minimum_by_homotopy(program, np.array([4.0]), np.ones(1, dtype=int), 10, strict=True)
+    assert found is not None and found.is_strict
+    np.testing.assert_allclose(found.d, [-0.5, 2.0], atol=1e-12)
