@@ -36,6 +36,7 @@ def pytest_configure(config):
     if sys.dont_write_bytecode and cache and not hasattr(config, "workerinput"):
         os.environ["PYTHONPYCACHEPREFIX"] = str(cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    config.pluginmanager.register(InOrder())
     if config.option.markexpr == "long":  # the marker of a test is also that of its cases which are thorough
         config.option.markexpr = "long and not thorough"
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
@@ -66,6 +67,26 @@ def pytest_collection():
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Every second process goes through the folders from their end: where there is no bytecode yet, each
+    compiles half of the modules and finds that of the other half."""
+    report = yield
+    name = getattr(collector.config, "workerinput", {}).get("workerid", "gw0")
+    if isinstance(collector, pytest.Directory) and int(name.removeprefix("gw")) % 2:
+        report.result.reverse()
+    return report
+
+
+class InOrder:
+    """The order of paths for all processes, whichever way they went, before fixtures reorder the tests."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config, items):
+        if hasattr(config, "workerinput"):
+            items.sort(key=lambda item: item.path.parts)
 
 
 @pytest.hookimpl(trylast=True)
