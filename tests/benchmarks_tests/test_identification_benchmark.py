@@ -18,7 +18,7 @@ def test_a_motion_of_sines_cosines_and_a_polynomial_has_its_own_derivatives(tmp_
     np.testing.assert_allclose(np.gradient(v, t, axis=0)[1:-1], a[1:-1], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.thorough("test_each_criterion_is_best_at_what_it_minimizes stands for it")
 def test_our_motion_has_a_lower_condition_number_than_the_published_one():
     motion = identification.excited(identification.ur10e(), identification.RANGES, 1, 150)
     t = np.arange(1000) / identification.RATE

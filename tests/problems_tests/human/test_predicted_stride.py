@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from library_solutions import once_in_a_run
 
 import trajopt
 from problems import gait, gait_stride
@@ -29,8 +30,12 @@ AFTER_ONE = trajopt.Ipopt(max_iterations=1)
 @pytest.fixture(scope="module")
 def limp():
     """A weak right ankle and 4 kg in the right hand after one iteration: periodic, not optimal."""
-    problem = gait_stride.build(contact="predicted", ankle_strength=0.4, hand_load=4.0, intervals=1)
-    return trajopt.solve(problem, AFTER_ONE, refine=None, progress="silent")
+
+    def solve():
+        problem = gait_stride.build(contact="predicted", ankle_strength=0.4, hand_load=4.0, intervals=1)
+        return trajopt.solve(problem, AFTER_ONE, refine=None, progress="silent")
+
+    return once_in_a_run("limp", solve)
 
 
 @pytest.mark.long
@@ -73,8 +78,11 @@ def test_the_mirror_image_of_a_person_has_load_and_weakness_on_the_other_side():
 
 @pytest.fixture(scope="module")
 def step():
-    problem = gait.build(contact="predicted", intervals=1, step_length=0.65)
-    return trajopt.solve(problem, refine=None, progress="silent")
+    def solve():
+        problem = gait.build(contact="predicted", intervals=1, step_length=0.65)
+        return trajopt.solve(problem, refine=None, progress="silent")
+
+    return once_in_a_run("predicted step of one interval", solve)
 
 
 @pytest.mark.long

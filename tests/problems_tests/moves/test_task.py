@@ -4,6 +4,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from library_solutions import once_in_a_run
 from scipy.spatial.transform import Rotation
 
 import dynamics
@@ -49,7 +50,8 @@ def solved(request):
         robot, tool, home = ur5(), "tool0", UR5_HOME
     else:
         robot, tool, home = panda(), "panda_hand_tcp", PANDA_HOME
-    return robot, tool, home, pick_and_place(robot, tool, home).solve()
+    motion = once_in_a_run(f"{request.param} places", pick_and_place(robot, tool, home).solve)
+    return robot, tool, home, motion
 
 
 def test_limits_that_are_not_narrowed_stay_and_infinite_ones_too():

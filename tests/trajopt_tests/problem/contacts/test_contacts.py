@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from feet import missing_at_base
+from library_solutions import solved_at_defaults
 from scipy.integrate import trapezoid
 from tiers import every
 
 import dynamics
 import trajopt
 from problems.gallery.legged.one_legged_hopper import BENT, hopper
-from problems.gallery.legged.quadruped_trot import build
 from problems.gallery.legged.solo import STANDING, minimize_effort, on_feet
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
 from trajopt.checks.residual_forces import base_balance
@@ -30,12 +30,10 @@ FRICTION, CLEARANCE = 0.7, 0.03
 KNEES, KNEES_ABOVE = [f"{foot}_LOWER_LEG" for foot in GAIT.feet], 0.16  # m
 
 
-def whole_trot(knees_above=None):
+def whole_trot():
     problem = trajopt.Problem(SOLO, GAIT.trajectory(intervals=10), name="trot")
     for foot in GAIT.feet:
         problem.contact(f"{foot}_FOOT", GAIT.arcs(foot), FRICTION, CLEARANCE)
-    for knee in () if knees_above is None else KNEES:
-        problem.contact(knee, [], ground=trajopt.Ground(height=knees_above))
     problem.passive_base()
     problem.subject_to_periodic_gait(forward=0.1)
     problem.minimize(trajopt.tau**2)
@@ -45,7 +43,8 @@ def whole_trot(knees_above=None):
 
 @pytest.fixture(scope="module")
 def half():
-    return trajopt.solve(build(), progress="silent")
+    """By default, as test_defaults verifies it."""
+    return solved_at_defaults("quadruped_trot")
 
 
 def times_of(solution, count=801):
@@ -54,12 +53,6 @@ def times_of(solution, count=801):
 
 def force_of(solution, foot, t):
     return solution.value(solution.asked.contacts[f"{foot}_FOOT"].force, t)
-
-
-@pytest.mark.long
-def test_half_a_trot_converges_and_passes(half):
-    report = half.verify()
-    assert half.converged and report.verdict == "PASS", report.reason
 
 
 def test_equations_of_the_base_hold_between_nodes(half):
@@ -98,13 +91,9 @@ def test_standing_feet_do_not_slide_and_swinging_ones_clear(half):
         assert height[len(t) // 2] > CLEARANCE * (1.0 - 1e-6) and height.min() > -1e-5
 
 
-@pytest.fixture(scope="module")
-def whole():
-    return trajopt.solve(whole_trot(), progress="silent")
-
-
 @pytest.mark.long
-def test_a_whole_period_costs_twice_the_half(half, whole):
+def test_a_whole_period_costs_twice_the_half(half):
+    whole = trajopt.solve(whole_trot(), progress="silent")
     assert whole.converged and whole.verify().verdict == "PASS"
     assert whole.objective == pytest.approx(2.0 * half.objective, rel=5e-3)
 
@@ -374,11 +363,17 @@ BEHIND = trajopt.Ground(x=(0.3, np.inf))
 
 
 @pytest.mark.long
-def test_a_knee_that_never_stands_stays_above_its_ground(whole):
-    """Without the statement all knees of the trot come lower than this."""
-    above = trajopt.solve(whole_trot(KNEES_ABOVE), progress="silent")
-    assert whole.converged and above.converged and above.verify().verdict == "PASS"
-    assert np.all(height_of_knees(whole) < KNEES_ABOVE - 1e-3)
+def test_a_knee_that_never_stands_stays_above_its_ground(half):
+    """Without the statement all knees of half a trot come lower than this."""
+    problem = on_feet("trot", SOLO, GAIT.first(1), 10, FRICTION, CLEARANCE)
+    for knee in KNEES:
+        problem.contact(knee, [], ground=trajopt.Ground(height=KNEES_ABOVE))
+    problem.subject_to_periodic_gait(0.05, mirror=SOLO.mirrored(FEET))
+    problem.minimize(trajopt.tau**2)
+    problem.guess(np.array([STANDING, STANDING]))
+    above = trajopt.solve(problem, progress="silent")
+    assert above.converged and above.verify().verdict == "PASS"
+    assert np.all(height_of_knees(half) < KNEES_ABOVE - 1e-3)
     assert np.all(height_of_knees(above) > KNEES_ABOVE - 1e-5)
 
 

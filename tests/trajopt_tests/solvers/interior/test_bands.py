@@ -26,15 +26,12 @@ LARGER = {
     "motor_arm": (37, 0, 0),
     "five_link_walker": (69, 10, 0),
     "quadruped_trot": (113, 36, 0),
-    "quadruped_jump": (137, 3, 0),
-    "two_arms": (185, 0, 0),
 }
+#: 5 s each to build: those above stand for them
+LARGEST = {"quadruped_jump": (137, 3, 0), "two_arms": (185, 0, 0)}
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [*SHAPES.items(), *(pytest.param(*each, marks=pytest.mark.long) for each in LARGER.items())],
-)
+@fast_first("name, shape", [*SHAPES.items(), *LARGER.items(), *LARGEST.items()], len(SHAPES), len(LARGER))
 def test_the_band_of_a_library_program_is_as_wide_as_its_spans_ask(name, shape):
     nlp = program_of(catalogue.build(name, {}))
     layout = SlackProgram(Monitor(nlp, None, None, feasibility=1e-6)).layout
