@@ -337,6 +337,7 @@ def test_a_tool_may_begin_at_its_limit_and_have_none_on_a_part():
     assert motion.converged and motion.certificate["tool speed"].excess < 1e-9
 
 
+@pytest.mark.long
 def test_a_tool_that_stands_still_limits_nothing():
     robot, turn = ur5(), np.zeros((2, 6))
     turn[1, 5] = 1.0

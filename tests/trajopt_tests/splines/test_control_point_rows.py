@@ -23,7 +23,7 @@ def moved(degree, quantity, bound, multiplicity=1, nodes_per_span=5, hold="hull"
     return problem
 
 
-@every("order", [2, 3])
+@every("order", [2, 3], fast=1)
 @every("multiplicity", [1, 2, 3])
 @every("degree", [3, 4, 5, 6])
 def test_rows_are_the_control_points_of_every_piece(order, multiplicity, degree):

@@ -91,7 +91,8 @@ def build(mass=1.0):
 """
 
 
-@fast_first("changed", ["file", "variable", "module of a computed name"])
+@pytest.mark.long
+@pytest.mark.parametrize("changed", ["file", "variable", "module of a computed name"])
 def test_points_are_solved_again_where_what_their_build_reads_has_changed(tmp_path, monkeypatch, changed):
     code, folder = tmp_path / "code", tmp_path / "results"
     code.mkdir()

@@ -131,7 +131,7 @@ def wait_long(path):
 @pytest.mark.faults
 @pytest.mark.long
 def test_a_pool_that_a_dead_process_broke_is_replaced(tmp_path):
-    keys = [str(tmp_path / f"{i}") for i in range(3)]
+    keys = [str(tmp_path / f"{i}") for i in range(2)]
 
     def outcomes_from(pool):
         with opened(pool, None) as workers:
