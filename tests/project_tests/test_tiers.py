@@ -45,3 +45,20 @@ def test_a_thorough_case_of_a_long_test_is_not_chosen_with_the_long_ones(tier, c
     command = [sys.executable, "-m", "pytest", "-n", "0", "--collect-only", "-m", tier, f"{file}::{name}"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=file.parents[3])
     assert [line.partition(name)[2] for line in run.stdout.splitlines() if name in line] == [f"[{case}]"]
+
+
+def test_a_case_that_skips_leaves_the_others():
+    seen = []
+
+    @every("number", range(4))
+    def odd(number):
+        seen.append(number)
+        if number % 2 == 0:
+            pytest.skip("even")
+        assert number == 1
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 4 cases"):
+        odd()
+    assert seen == [0, 1, 2, 3]
+    with pytest.raises(pytest.skip.Exception, match="nothing"):
+        every("number", [0, 2])(lambda number: pytest.skip("nothing"))()

@@ -30,8 +30,9 @@ def long_first(names, values, count=1, ids=None):
 def every(names, cases, fast=None):
     """One test of all these cases; `pytest.mark.parametrize` makes one of each, which costs pytest 4 ms.
 
-    Those that fail are raised together, each with its values. They share the fixtures of a test, so none may
-    be among them that keeps something a case leaves behind. A function makes `cases` when the test runs.
+    Those that fail are raised together, each with its values; one that skips leaves the others, and the test
+    is skipped where all do. They share the fixtures of a test, so none may be among them that keeps something
+    a case leaves behind. A function makes `cases` when the test runs.
     With `fast`, which the outermost of several may have, the first so many make a fast test and the others a
     long one.
     """
@@ -42,16 +43,20 @@ def every(names, cases, fast=None):
         def test_of_all(cases_of_tier=cases, **fixtures):
             chosen = list(cases_of_tier() if callable(cases_of_tier) else cases_of_tier)
             assert chosen, "a test without a case cannot fail"
-            errors = []
+            errors, skipped = [], []
             for case in chosen:
                 values = dict(zip(names, case if len(names) > 1 else (case,), strict=True))
                 try:
                     test(**fixtures, **values)
+                except pytest.skip.Exception as skip:
+                    skipped.append(skip)
                 except (Exception, pytest.fail.Exception) as error:
                     error.add_note(f"case: {values}")
                     errors.append(error)
             if errors:
                 raise BaseExceptionGroup(f"{len(errors)} of {len(chosen)} cases", errors)
+            if len(skipped) == len(chosen):
+                raise skipped[0]
 
         signature = inspect.signature(test)
         parameters = [each for name, each in signature.parameters.items() if name not in names]
