@@ -174,6 +174,13 @@ def test_capsules_cover_the_hull_tightly(sides, most):
     assert sum(map(volume, shapes)) / np.prod(sides) < most
 
 
+def test_points_on_a_line_are_covered_by_a_thin_capsule():
+    """Thickened by a ten-thousandth of their length."""
+    line = np.linspace(0.0, 2.0, 5)[:, None] * [0.6, 0.0, 0.8]
+    (capsule,) = fitted_capsules(line)
+    assert inside(line, capsule).max() <= 0.0 and capsule.size[0] < 4e-4
+
+
 @pytest.mark.long
 def test_a_bent_hull_takes_several_capsules_and_a_flat_one_is_thickened():
     rng = np.random.default_rng(1)

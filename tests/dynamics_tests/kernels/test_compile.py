@@ -16,7 +16,6 @@ from numba.core import config
 
 from dynamics.kernels import compile as kernel
 from dynamics.kernels.code_cache import is_own, made_own, trusted_content
-from dynamics.kernels.sincos import sincos
 
 
 def fresh(folder=None, **environment):
@@ -204,8 +203,3 @@ def test_a_part_of_kernels_is_called_by_kernels_alone():
     assert numba.njit(lambda x: doubled(x) + 1.0)(3.0) == 7.0
     with pytest.raises(TypeError, match="doubled is part of kernels"):
         doubled(3.0)
-
-
-def test_sincos_of_a_complex_number_is_that_of_the_library():
-    s, c = sincos(0.3 + 0.1j)
-    assert s**2 + c**2 == pytest.approx(1.0)
