@@ -93,6 +93,19 @@ def test_pulses_of_which_samples_see_the_flank_alone_are_narrowed_however_low_th
     assert missed_equations(solution, 1e-2).max() == pytest.approx(report.dense_relative, rel=1e-12)
 
 
+@pytest.mark.parametrize(("lower", "upper", "beyond"), [(-0.2, 1.4, 0.1), (0.3, 2.0, 0.3), (-1.0, 2.0, -0.5)])
+def test_control_points_bound_how_far_a_curve_leaves_its_limits(motion, lower, upper, beyond):
+    """The speed 6 t (1 - t) of least effort is between 0 and 1.5 m/s; inside of its limits it is negative."""
+    problem = motion.problem.on(motion.problem.trajectory)
+    problem.subject_to(trajopt.v, lower, upper, name="speed")
+    checks = ConstraintChecks(replace(motion, known_problem=problem))
+    (line,) = (each for each in checks.results(CHECK_DENSITY) if each.name == "speed")
+    below, above = line.between
+    assert below.value == pytest.approx(lower, abs=1e-9) and line.bound is not None
+    assert above.value == pytest.approx(1.5 - upper, abs=1e-9) and above.time == pytest.approx(0.5, abs=1e-6)
+    assert line.bound.value == pytest.approx(beyond, abs=1e-9) == line.bound.hull
+
+
 def test_both_sides_are_searched_by_themselves(motion):
     """The violation that is larger is not the one that is larger for its scale."""
 
