@@ -86,16 +86,15 @@ class JointMoments:
     def _problems(self) -> Iterator[str]:
         if self.assumed:
             yield f"not in the motion, held at their default values: {list_names(self.assumed)}"
-        force = self._residual_force()
-        if self.largest_force > 0.0 and force > LARGE_FORCE * self.largest_force:
-            yield (
-                f"the residual force reaches {force:.4g} N, above 5 % of the largest measured force, "
-                f"{self.largest_force:.4g} N: check masses, times and units of the files"
-            )
-
-    def _residual_force(self) -> float:
         places = [i for i, name in enumerate(self.names) if name in self.residuals and self.is_length[i]]
-        return float(np.linalg.norm(self.tau[:, places], axis=1).max(initial=0.0))
+        forces = np.linalg.norm(self.tau[:, places], axis=1)
+        worst = int(forces.argmax())
+        if self.largest_force > 0.0 and forces[worst] > LARGE_FORCE * self.largest_force:
+            yield (
+                f"the residual force reaches {forces[worst]:.4g} N at {self.time[worst]:.4g} s, above 5 % of "
+                f"the largest measured force, {self.largest_force:.4g} N: check masses, times and units of "
+                "the files; next to an end of the motion a narrower window is enough"
+            )
 
 
 def joint_moments(

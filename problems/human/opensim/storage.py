@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from trajopt.base.errors import ProblemError, printable_name
+from trajopt.base.arguments import list_names
+from trajopt.base.errors import ProblemError, printable_name, warn_user
 from trajopt.base.files import write_text
 
 DIGITS = ".12g"
@@ -60,6 +62,7 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
     The labels say how many columns there are, whatever nColumns is, as OpenSim's tables are read. Raises
     ProblemError where labels and numbers do not agree, with the line where there is one: a label without a
     column, a row that is too short, text, NaN, or a header with another number of rows, of a file cut short.
+    Columns of one label, as old files have of several force plates, are left out with a warning.
     """
     lines = text_of(path).splitlines()
     ends = [i for i, line in enumerate(lines) if line.strip() == "endheader"]
@@ -76,11 +79,18 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
         raise ProblemError(
             f"{path} has {len(values)} as nRows, but its header says {entries['nRows']}: correct it"
         )
-    if len(values) < 2 or len(set(labels)) < len(labels):
+    again = {label for label, count in Counter(labels).items() if count > 1}
+    kept = [label for label in labels[1:] if label not in again]
+    if len(values) < 2 or (again and not kept):
         raise ProblemError(
-            f"{path} has {len(values)} rows under {labels}: give two or more, and each label once"
+            f"{path} has {len(values)} rows under {list_names(labels[1:])}: give two or more, and each label "
+            "once"
         )
-    columns = dict(zip(labels[1:], values[:, 1:].T, strict=True))
+    if again:
+        warn_user(
+            f"{path}: several columns have the same label and are left out: {list_names(sorted(again))}"
+        )
+    columns = {label: values[:, labels.index(label)] for label in kept}
     return Storage(lines[0], values[:, 0], columns, _in_degrees(entries, path))
 
 

@@ -120,12 +120,21 @@ def test_the_summary_is_a_table_of_the_right_leg(folder):
         ("C\nendheader\ntime\tx\n0\t1\n1\tnan\n", "line 5 has a gap"),
         ("C\nendheader\nx\ttime\n0\t1\n", "line 3 begins with .'x'.: the first label must be time"),
         ("C\nendheader\ntime\tx\tx\n0\t1\t1\n1\t1\t1\n", "each label once"),
+        ("C\nendheader\ntime\tx\ty\n", "has 0 rows under x, y: give two or more"),
     ],
 )
 def test_other_files_are_refused(text, message, tmp_path):
     (tmp_path / "a.mot").write_text(text)
     with pytest.raises(ProblemError, match=message):
         storage.read_storage(tmp_path / "a.mot")
+
+
+def test_columns_of_one_label_are_left_out_and_named(tmp_path):
+    """Files of OpenSim's gait2392 example repeat those of a second force plate beside the coordinates."""
+    (tmp_path / "a.mot").write_text("C\nendheader\ntime\tf\tx\tf\n0\t1\t2\t3\n1\t4\t5\t6\n")
+    with pytest.warns(UserWarning, match="same label and are left out: f$"):
+        read = storage.read_storage(tmp_path / "a.mot")
+    assert {name: values.tolist() for name, values in read.columns.items()} == {"x": [2, 5]}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, "many"])

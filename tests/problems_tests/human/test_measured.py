@@ -71,6 +71,9 @@ def test_a_part_of_the_forces_leaves_a_residual_that_is_told(folder, osim, motio
     forces = read_external_loads(folder / SETUP)
     partial = joint_moments(osim, motion, forces[:1])
     assert "the residual force reaches" in str(partial) and "the residual force" in partial.problems[-1]
+    places = [partial.names.index(f"pelvis_t{axis}") for axis in "xyz"]
+    worst = np.linalg.norm(partial.tau[:, places], axis=1).argmax()
+    assert f" N at {partial.time[worst]:.4g} s, above 5 %" in partial.problems[-1]
 
 
 @pytest.mark.long
