@@ -27,6 +27,7 @@ from trajopt.base.errors import OptionError, ProblemError
 DEGREE = 5  # of the spline
 ORDER = 3  # of the filter, in each direction
 CUTOFF = 6.0  # Hz
+ROUNDED = 1e-3  # s, to which files of 60 or 120 Hz often round their times
 LARGE_FORCE = 0.05  # of the largest measured force: residual forces above it are told
 
 
@@ -109,6 +110,7 @@ def joint_moments(
 
     model : from `dynamics.load_osim`;  motion : from `read_motion`;  forces : from `read_external_loads`
     cutoff : Hz, of the filter of coordinates; None: they are not filtered. Forces are not filtered.
+        Times that were rounded to milliseconds count as those of a fixed rate.
     window : s, times of the answer; the whole motion is filtered and differentiated before it is cut
     Raises ProblemError where the motion has none of the model's coordinates, rows too few or at uneven times
     for the filter, and forces that were not measured for the whole window; UnknownNameError for a force on a
@@ -126,8 +128,8 @@ def joint_moments(
     q = np.stack(
         [motion.columns.get(name, np.full(motion.time.size, at_rest[name])) for name in names], axis=1
     )
-    spline = make_interp_spline(motion.time, _filtered(motion.time, q, cutoff), _degree(motion))
-    time = motion.time
+    time = _even(motion.time)
+    spline = make_interp_spline(time, _filtered(time, q, cutoff), _degree(motion))
     if window is not None:
         time = time[(time >= window[0]) & (time <= window[1])]
         if time.size == 0:
@@ -148,6 +150,13 @@ def _degree(motion: MotionTable) -> int:
     if motion.time.size <= DEGREE:
         raise ProblemError(f"the motion has {motion.time.size} rows: give more than {DEGREE}")
     return DEGREE
+
+
+def _even(time: np.ndarray) -> np.ndarray:
+    """Times of a fixed rate where those of a file were rounded from them to milliseconds, else the same."""
+    even = np.linspace(time[0], time[-1], time.size)
+    off = [np.abs(time - other).max() for other in (even, ROUNDED * np.round(time / ROUNDED))]
+    return even if 1e-4 * np.diff(even).min() < off[0] <= ROUNDED and off[1] < 1e-3 * ROUNDED else time
 
 
 def _filtered(time: np.ndarray, q: np.ndarray, cutoff: float | None) -> np.ndarray:

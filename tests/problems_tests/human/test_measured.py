@@ -159,6 +159,16 @@ def test_what_cannot_be_computed_is_refused_by_what_is_missing(folder, osim, mot
         joint_moments(osim, motion, cutoff=300.0)
     with pytest.raises(ProblemError, match="needs a fixed rate"):
         joint_moments(osim, replace(motion, time=motion.time**1.5))
+    shaken = motion.time + 4e-4 * np.sin(100.0 * motion.time)  # as little as rounding, and not rounded
+    with pytest.raises(ProblemError, match="needs a fixed rate"):
+        joint_moments(osim, replace(motion, time=shaken))
+
+
+def test_times_rounded_to_milliseconds_are_those_of_a_fixed_rate(osim, motion):
+    exact = joint_moments(osim, motion)
+    rounded = joint_moments(osim, replace(motion, time=np.round(motion.time, 3)))
+    assert rounded.time == pytest.approx(exact.time, abs=1e-12)
+    assert rounded.tau == pytest.approx(exact.tau, abs=1e-6)
 
 
 @pytest.mark.long
