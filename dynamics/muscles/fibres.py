@@ -235,6 +235,7 @@ class Fibres:
         A cosine below 0.1 is that of a path hardly longer than its tendon, or shorter.
         """
         lines: list[str] = []
+        passive = self._lengths(normal_length)[1][0]
         for i, name in enumerate(self.names):
             length, along = normal_length[:, i], cosine[:, i]
             for bad, values, at, fault in (
@@ -245,8 +246,11 @@ class Fibres:
                  f"no longer along their tendon, cosine below {LEAST_COSINE:g}"),
             ):  # fmt: skip
                 if np.any(bad):
+                    pull = passive[at, i]
                     lines.append(
                         f"fibres of '{name}' are {fault}: {values[at]:.3g} at {time[at]:.4g} s; "
                         "check its tendon slack length and the motion"
+                        + f", or leave out its passive force, {pull:.2g} of the largest (--no-passive)"
+                        * bool(pull > 1.0)
                     )
         return tuple(lines)
