@@ -22,12 +22,18 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
-from trajopt.solution.answers import ZERO_COST
+from trajopt.solution.answers import ZERO_COST, costs_at
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import lagrangian_gradient, largest_violation, limit_distances, multipliers_of
+from trajopt.solvers.kkt import (
+    bound_violation,
+    lagrangian_gradient,
+    largest_violation,
+    limit_distances,
+    multipliers_of,
+)
 from trajopt.solvers.solver import DENSE, ROUNDING, Program, WarmStart
-from trajopt.transcription.linked_program import LinkedProgram
+from trajopt.transcription.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.verification.cost_jumps import lower_across_jumps
 from trajopt.verification.nearby_points import FOLLOWED, NearbyPoints, curvatures
@@ -53,6 +59,11 @@ WITHOUT_CURVATURE = (
 OFF_LIMITS = (
     "the motion is stationary but no minimum: away from limits that hold nothing back every row is met and "
     "the objective falls, by {:.2g} of the costs so far; start from another guess, away from the limits"
+)
+BESIDE_LOWER = (
+    "the motion is not optimal: one beside it meets every row and is lower by {:.2g} of the costs, in a "
+    "direction whose unknowns are much larger or smaller than others; give their curves a guess of the size "
+    "that they need"
 )
 # Tolerance and iterations of a solver that goes on from the motion, or from it on halved spans, where one in
 # 35 of the published problems takes more.
@@ -103,8 +114,9 @@ def minimality(
         return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain)
     if not small:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
+    reason = lower_by_a_step(nearby, size, allowed)
     size = max(size, SMALL)
-    reason = lower_by_a_step(nearby, size, allowed) or lower_on_both_sides(nearby, size)
+    reason = reason or lower_on_both_sides(nearby, size)
     reason = reason or lower_off_limits(nearby, size)
     flat = [] if reason else _flat_directions(nearby)
     reason = reason or lower_where_flat(nearby, flat, size)
@@ -206,27 +218,49 @@ def lower_by_a_step(nearby: NearbyPoints, size: float, allowed: float) -> str:
     Residuals of optimality are per unit of the unknowns: beside a state of 1e9 a slope by a control that has
     to be as large is below every tolerance. What the step gains has the unit of the objective alone.
 
+    Costs below `SMALL` may be what a solve leaves of a motion at rest, whose optimum costs nothing, or small
+    because a slope by a state of 1e-12 is large. They measure the gain where the motion beside costs more, or
+    costs are left at the end of the step, where unknowns that change by more than is allowed make most of the
+    gain, and where it is more than the rows buy by what they are missed by.
+
     size, allowed : of all costs together, scaled as the objective, and the part of them that may be gained
     """
-    factors = nearby.convex
-    if factors is None:
-        return ""
     nlp, y = nearby.nlp, nearby.point.y
     of_rows, *_ = multipliers_of(nlp, nearby.point)
-    slope, step = lagrangian_gradient(nlp, y, of_rows)[nearby.free], np.zeros(y.size)
-    step[nearby.free] = -factors.solve_along(slope / nearby.sharpest)
-    if not -0.5 * float(slope @ step[nearby.free]) > allowed * size:
-        return ""
+    slope = lagrangian_gradient(nlp, y, of_rows)
     here = nlp.objective(y)
-    for length in LENGTHS:
-        moved = nearby.moved(y + length * step)
-        if moved is not None and here - nlp.objective(moved) > allowed * size:
-            return (
-                "the motion is not optimal: one beside it meets every row and is lower by "
-                f"{(here - nlp.objective(moved)) / size:.2g} of the costs, in a direction whose unknowns are "
-                "much larger or smaller than others; give their curves a guess of the size that they need"
-            )
+    for step in nearby.newton_steps(slope):
+        whole, bent = -0.5 * float(slope @ step), 0.5 * nearby.curvature_along(step)
+        if not whole > allowed * size:
+            continue
+        for length in LENGTHS:
+            moved = nearby.moved(y + length * step)
+            if moved is None:
+                continue
+            lower, costs = here - nlp.objective(moved), _size_of_costs(nlp, moved)
+            if max(size, costs) < SMALL:
+                kept = max(costs - size, costs - (whole - lower))  # beside a rest nothing is
+                changed = np.abs(moved - y) > allowed * np.maximum(np.abs(y), np.abs(moved))
+                missed = np.maximum(bound_violation(nlp.rows(moved), nlp.row_lower, nlp.row_upper), 0.0)
+                is_real = (
+                    kept > allowed * lower > 0.0
+                    and lower > 2.0 * float(np.abs(of_rows) @ missed)
+                    and -float(slope[changed] @ step[changed]) > whole
+                    and bent > (1.0 - allowed) * whole  # else the shift holds the step back
+                )
+                costs = costs if is_real else SMALL
+            costs = max(costs, size)
+            if lower > allowed * costs:
+                return BESIDE_LOWER.format(lower / costs)
     return ""
+
+
+def _size_of_costs(program: NLP | LinkedProgram, y: Array) -> float:
+    """The sum of the sizes of all costs, scaled as the objective."""
+    return sum(
+        share * nlp.objective_scale * sum(map(abs, costs_at(nlp, y[place]).values()))
+        for nlp, place, _, share in placed_parts(program)
+    )
 
 
 def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:

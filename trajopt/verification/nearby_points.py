@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,7 @@ from trajopt.transcription.nlp import NLP
 RESTARTS = 30  # of Lanczos' method, at most
 SHIFTS = 12  # powers of ten that are tried, from none on
 DIRECTIONS = 3  # of most negative curvature that are followed
+ROUNDS = 20  # of the scaling of unknowns: each halves the powers of ten by which they are apart
 FOLLOWED = 8  # mixtures of directions without curvature, as many single unknowns, and unknowns off a bound
 
 
@@ -174,12 +176,56 @@ class NearbyPoints:
         factors = self.shifted(DEPENDENT)
         return factors if factors.is_strict else None
 
-    def shifted(self, shift: float) -> SparseKkt:
+    def newton_steps(self, slope: Array) -> Iterator[Array]:
+        """Newton's steps (n,) along the active rows from a slope (n,) of the Lagrangian, where it is convex.
+
+        First the unknowns count as they are, then in units of their own: the shift that makes the Hessian
+        definite along rows that depend on each other stands beside the curvature by every unknown.
+        """
+        if self.free.size == 0 or self.sharpest == 0.0:
+            return
+        in_units = self.shifted(DEPENDENT**0.5, self._units)  # pivots of less are not sure of their sign
+        for factors, units in ((self.convex, np.ones(self.free.size)), (in_units, self._units)):
+            if factors is not None and factors.is_strict:
+                step = np.zeros(slope.size)
+                step[self.free] = -units * factors.solve_along(units * slope[self.free] / self.sharpest)
+                yield step
+
+    def curvature_along(self, step: Array) -> float:
+        """Curvature d'Hd along a step d (n,), with H the Hessian of the Lagrangian."""
+        d = step[self.free]
+        return float(self.sharpest * (d @ (self.hessian @ d)))
+
+    @cached_property
+    def _units(self) -> Array:
+        """Units of the unknowns, (count,), in which none has small entries in the Hessian and the rows.
+
+        The square matrix of both is scaled by the roots of the largest entries of its rows, again and again
+        (Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, 2001).
+        """
+        A, count = self._gradients[0], self.free.size
+        matrix = sparse.coo_array(sparse.block_array([[self.hessian, A.T], [A, None]]))
+        (rows, columns), sizes, units = matrix.coords, np.abs(matrix.data), np.ones(matrix.shape[0])
+        for _ in range(ROUNDS):
+            largest = np.zeros(units.size)
+            np.maximum.at(largest, rows, sizes * units[rows] * units[columns])
+            units /= np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        return units[:count]
+
+    def shifted(self, shift: float, units: Array | None = None) -> SparseKkt:
         """Factors of the Hessian plus shift times one with the active rows.
 
         They are strict where the sum is positive definite along these rows.
+
+        units : (count,), of the unknowns; left out one
         """
         own, A = sparse.coo_array(self.hessian), sparse.coo_array(self._gradients[0])
+        if units is not None:
+            own.data = own.data * units[own.row] * units[own.col]
+            A.data = A.data * units[A.col]
+            largest = np.zeros(A.shape[0])
+            np.maximum.at(largest, A.row, np.abs(A.data))
+            A.data = A.data / np.where(largest > 0.0, largest, 1.0)[A.row]
         # The shift has entries of its own: a sum of matrices leaves out those where it cancels the Hessian,
         # and the pattern of one shift is that of all.
         diagonal = np.arange(self.free.size)

@@ -13,6 +13,8 @@ from tiers import fast_first
 
 import problems
 import trajopt
+from trajopt.solution.answers import costs_at
+from trajopt.solvers.kkt import least_squares_multipliers
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.transcribe import transcribe
@@ -452,6 +454,39 @@ def test_a_control_that_has_to_be_as_large_as_its_state_is_found_without_a_guess
     solution = trajopt.solve(problem, starts=1)
     assert solution.objective == pytest.approx(weight * size**2 * np.tanh(1.0), rel=1e-4)
     assert solution.verify().holds
+
+
+def carried(unit, cost, left=0.0):
+    """The points beside y = x / unit at rest, y' = u, u = 0 but for what is left of it, and their costs."""
+    system = trajopt.system(["x"], ["u"], lambda node: [unit * node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(3, 3, duration=1.0))
+    problem.start_at(x=[0.0])
+    problem.minimize(trajopt.term(lambda node: cost(node.x / unit, node.u, node.t), name="cost"))
+    nlp = transcribe(problem)
+    noise = left * np.random.default_rng(0).standard_normal(nlp.variable_count)
+    y = NearbyPoints(nlp, least_squares_multipliers(nlp, nlp.start, signed=False)).moved(nlp.start + noise)
+    costs = nlp.objective_scale * abs(sum(costs_at(nlp, y).values()))
+    return NearbyPoints(nlp, least_squares_multipliers(nlp, y, signed=False)), costs
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-4, 1e4, 1e9, 1e12])
+@pytest.mark.parametrize(
+    "cost",
+    [
+        lambda y, u, t: u**2 - y,  # from 0 to -1/12
+        lambda y, u, t: 1.0 + u**2 - y,
+        lambda y, u, t: (y - 0.5 * t) ** 2 + u**2,  # from 1/12 to .0596
+    ],
+)
+def test_rest_beside_a_motion_of_a_tiny_or_huge_unit_is_no_minimum(unit, cost):
+    assert "meets every row and is lower by" in minimality.lower_by_a_step(*carried(unit, cost), 1e-2)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e12])
+@pytest.mark.parametrize("left", [0.0, 1e-9, 1e-6])
+def test_what_a_solve_leaves_of_a_rest_that_costs_nothing_is_no_reason_against_it(unit, left):
+    rest = carried(unit, lambda y, u, t: y**2 + u**2, left * min(unit, 1.0))
+    assert not minimality.lower_by_a_step(*rest, 1e-2)
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(-3.0, False), (3.0, True)])
