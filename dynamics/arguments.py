@@ -7,7 +7,6 @@ the same checks with the errors of that package: the two packages do not import 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ def list_names(names: Iterable[object]) -> str:
     return (", ".join(every[:LISTED]) or "none") + more
 
 
-def number_array(value: Any, what: str) -> np.ndarray:
+def number_array(value: object, what: str) -> np.ndarray:
     """`value` as an array of float64, or complex128 where it is complex; ShapeError names `what` otherwise.
 
     Refused where NumPy would convert silently: None becomes NaN, text and dates become numbers, the mask of
@@ -65,7 +64,7 @@ def number_array(value: Any, what: str) -> np.ndarray:
         ) from error
 
 
-def real_array(value: Any, what: str) -> np.ndarray:
+def real_array(value: object, what: str) -> np.ndarray:
     """`value` as an array of float64; ShapeError names `what` where it holds no real numbers."""
     found = number_array(value, what)
     if found.dtype.kind == "c":
@@ -73,7 +72,7 @@ def real_array(value: Any, what: str) -> np.ndarray:
     return found
 
 
-def names_of(value: Any, what: str) -> tuple[str, ...]:
+def names_of(value: str | Iterable[str], what: str) -> tuple[str, ...]:
     """One name or several as a tuple; UnknownNameError where `value` is neither."""
     try:
         names = (value,) if isinstance(value, str) else tuple(value)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,7 @@ from dynamics.algorithms.crba import crba
 from dynamics.algorithms.rnea import rnea
 from dynamics.arguments import list_names, number_array
 from dynamics.blocks.coupled_block import CoupledBlock
-from dynamics.blocks.declared_quantities import QUANTITIES
+from dynamics.blocks.declared_quantities import QUANTITIES, DeclaredQuantity
 from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
 from dynamics.errors import InertiaError, ShapeError
@@ -43,11 +42,11 @@ class CoupledModel(CoupledTree):
     """
 
     @property
-    def quantities(self) -> Mapping[str, Any]:
+    def quantities(self) -> Mapping[str, DeclaredQuantity]:
         """The quantities that `block` computes, as in `RigidBodyModel`."""
         return QUANTITIES
 
-    def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
+    def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> CoupledBlock:
         """A block that evaluates these outputs with exact derivatives, as in `RigidBodyModel`."""
         return CoupledBlock(self, outputs, loads)
 
@@ -105,7 +104,7 @@ class CoupledModel(CoupledTree):
         return self.loaded_forward_dynamics(q, v, tau, {})
 
     def loaded_forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, loads: Mapping[str, Any]
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, loads: Mapping[str, ArrayLike]
     ) -> Array:
         """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
 
@@ -125,7 +124,7 @@ class CoupledModel(CoupledTree):
                 "the mass matrix is singular: a coordinate moves no mass in this pose; give another q"
             ) from error
 
-    def forward_kinematics(self, q: ArrayLike, frames: Any = None) -> Poses:
+    def forward_kinematics(self, q: ArrayLike, frames: str | Iterable[str] | None = None) -> Poses:
         """Poses of links and frames, as `dynamics.forward_kinematics` gives them."""
         return forward_kinematics(self.tree, self.tree_motion(q)[0], frames)
 
@@ -133,7 +132,7 @@ class CoupledModel(CoupledTree):
         """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
         return skeleton(self.tree, self.tree_motion(q)[0])
 
-    def _nodes(self, **given: Any) -> tuple[dict[str, Array], tuple[int, ...]]:
+    def _nodes(self, **given: ArrayLike | None) -> tuple[dict[str, Array], tuple[int, ...]]:
         """Arrays as (nodes, n), `of_tree` as (nodes, joints), and the leading axes to give back."""
         arrays = {name: number_array(x, name) for name, x in given.items() if x is not None}
         for name, x in arrays.items():

@@ -125,7 +125,7 @@ class MuscleWarning(UserWarning):
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """A warning at the line that called these packages, whatever of Python's library lies between."""
-    level, frame = 2, sys._getframe(1)
+    level, frame = 2, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
         if package not in PACKAGES and package not in sys.stdlib_module_names:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.aba import aba
 from dynamics.algorithms.aba_derivatives import aba_derivatives
@@ -177,7 +178,7 @@ def _distances(robot: RigidBodyModel) -> None:
     clearances.derivatives(q, first, first)
 
 
-def _muscle_paths(robot: RigidBodyModel, q: Any) -> None:
+def _muscle_paths(robot: RigidBodyModel, q: ArrayLike) -> None:
     """Compute moment arms of a muscle between the first and the last link, and a polynomial of its length."""
     ends = (PathPoint(robot.link_names[i], (0.1, 0.1, 0.1)) for i in (0, -1))
     MusclePaths(robot, (GeometryPath("muscle", tuple(ends)),)).moment_arms(q)
@@ -186,7 +187,7 @@ def _muscle_paths(robot: RigidBodyModel, q: Any) -> None:
     PathSurrogate(("muscle",), tuple(robot.joint_names), first, none, one, *terms, none[0], none[0]).values(q)
 
 
-def _regressor_gradient(robot: RigidBodyModel, q: Any, v: Any, a: Any) -> None:
+def _regressor_gradient(robot: RigidBodyModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> None:
     regressor_gradient(robot, q, v, a, np.ones_like(regressor(robot, q, v, a)))
 
 

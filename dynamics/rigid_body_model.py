@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from dynamics.model.shape import Shape
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dynamics.blocks.declared_quantities import DeclaredQuantity
+    from dynamics.blocks.designed_block import DesignedBlock
+    from dynamics.blocks.model_block import ModelBlock
     from dynamics.quantities.kinematics import Poses
 
 
@@ -61,7 +64,7 @@ class RigidBodyModel(KinematicTree):
         ) -> None: ...
 
     @property
-    def quantities(self) -> Mapping[str, Any]:
+    def quantities(self) -> Mapping[str, DeclaredQuantity]:
         """The quantities that `block` computes, name -> `DeclaredQuantity`: width, unit, components, inputs.
 
         Of a robot without mass those alone that need none.
@@ -79,7 +82,7 @@ class RigidBodyModel(KinematicTree):
         if needs_mass(name):
             self.check_mass(f"the quantity {name!r}")
 
-    def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
+    def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> ModelBlock:
         """A block that evaluates these outputs with exact derivatives, for trajectory optimization.
 
         outputs : names in `quantities`; loads : names of links with an external wrench as input "load:NAME"
@@ -90,7 +93,7 @@ class RigidBodyModel(KinematicTree):
 
     def designed_block(
         self, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, np.ndarray]
-    ) -> Any:
+    ) -> ModelBlock | DesignedBlock:
         """`block` with properties of the robot as further inputs, "design:forearm.mass" say.
 
         fixed : property -> (width,), NaN in components that are inputs; the others are constant
@@ -113,7 +116,7 @@ class RigidBodyModel(KinematicTree):
 
         return crba(self, q)
 
-    def forward_kinematics(self, q: np.ndarray, frames: Any = None) -> Poses:
+    def forward_kinematics(self, q: np.ndarray, frames: str | Iterable[str] | None = None) -> Poses:
         """Poses of links and frames: `dynamics.forward_kinematics`."""
         from dynamics.quantities.kinematics import forward_kinematics
 

@@ -4,26 +4,35 @@ Kernels release the interpreter's lock, so pieces of a batch run at the same tim
 nodes: handing out a piece costs about 50 us, and putting matrices together copies them once.
 """
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import number_array, short_repr
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import LANES
 from dynamics.model.kinematic_tree import KinematicTree, checked_model
 
+Result = TypeVar("Result")
+
 MOST = 1024  # threads: more than any machine runs at a time
 
 
 def in_threads(
-    function: Callable[..., Any], model: KinematicTree, *arrays: Any, threads: int = 2, **options: Any
-) -> Any:
+    function: Callable[..., Result],
+    model: KinematicTree,
+    *arrays: ArrayLike,
+    threads: int = 2,
+    **options: object,
+) -> Result:
     """function(model, *arrays, **options), the first axis of the arrays divided among `threads` threads.
 
     function : one of this package that returns an array or a dataclass of arrays; the result is bit for bit

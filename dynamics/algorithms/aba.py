@@ -10,9 +10,10 @@ and outward a = (u - U' A_parent) / D. World axes need no transforms: the sums a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.kernels.compile import inlined, kernel, subroutine
 from dynamics.kernels.inertia import body_factor, body_inertia, clear, factor_times, increase_slots
@@ -198,7 +199,9 @@ def _aba(tree, numbers, turned, q, v, tau, external, a):
             store6(work, at + ACCELERATION, add_scaled6(A, load(work, found), load6(work, at + AXIS)))
 
 
-def aba(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) -> np.ndarray:
+def aba(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None
+) -> np.ndarray:
     """Forward dynamics a = M(q)^-1 (tau - C(q, v) v - g(q) + J' external), (..., n) rad/s^2 or m/s^2.
 
     q, v, tau : (..., n) rad or m, rad/s or m/s, N m or N; leading axes broadcast

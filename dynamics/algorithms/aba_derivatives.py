@@ -9,9 +9,10 @@ The bracket has the pattern of M, too, and the sums run over paths.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.aba import forward_dynamics
 from dynamics.algorithms.rnea_derivatives import (
@@ -200,7 +201,9 @@ class AbaDerivatives:
     da_dtau: np.ndarray
 
 
-def aba_derivatives(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) -> AbaDerivatives:
+def aba_derivatives(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None
+) -> AbaDerivatives:
     """Accelerations and their derivatives, `external` held constant in world axes.
 
     tau(q, v, a(q, v, tau)) = tau gives da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv, da/dtau = M^-1

@@ -8,9 +8,10 @@ The paper's third matrix D = (I S_k) xbar* - B is -B' here: the right half of B 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.crba import crba
 from dynamics.kernels.compile import inlined, kernel
@@ -98,7 +99,7 @@ def _christoffel_symbols(tree, numbers, q, adds, out):
                 j = tree[j, PARENT]
 
 
-def christoffel_symbols(model: KinematicTree, q: Any) -> np.ndarray:
+def christoffel_symbols(model: KinematicTree, q: ArrayLike) -> np.ndarray:
     """Gamma_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), torque index first.
 
     C_ij = sum over k of Gamma_ijk v_k, Gamma_ijk = Gamma_ikj, dM_ij/dq_k = Gamma_ijk + Gamma_jik.

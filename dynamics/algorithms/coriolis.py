@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import short_repr
 from dynamics.errors import DynamicsError
@@ -157,7 +158,10 @@ class CoriolisMatrices:
 
 
 def coriolis_matrix(
-    model: KinematicTree, q: Any, v: Any, body_factor: Literal["christoffel", "plain"] = "christoffel"
+    model: KinematicTree,
+    q: ArrayLike,
+    v: ArrayLike,
+    body_factor: Literal["christoffel", "plain"] = "christoffel",
 ) -> CoriolisMatrices:
     """Coriolis matrix C(q, v), dM/dt along v, and M(q): tau = M a + C v + g(q), Mdot = C + C'.
 

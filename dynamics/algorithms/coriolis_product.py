@@ -7,9 +7,10 @@ C(q, v) q_r serves passivity-based control, C(q, v)' v momentum observers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.crba import crba
 from dynamics.kernels.compile import kernel
@@ -83,7 +84,7 @@ def _coriolis_products(tree, numbers, q, v, w, product, transposed):
             scatter(transposed, node, i, load(work, bodies * SLOTS + n + i))
 
 
-def coriolis_product(model: KinematicTree, q: Any, v: Any, w: Any) -> np.ndarray:
+def coriolis_product(model: KinematicTree, q: ArrayLike, v: ArrayLike, w: ArrayLike) -> np.ndarray:
     """C(q, v) w, (..., n) N m or N, with the C of the Christoffel symbols: symmetric in v and w.
 
     (C w)_i = sum over j and k of Gamma_ijk v_k w_j, in O(bodies), without forming C.
@@ -96,7 +97,7 @@ def coriolis_product(model: KinematicTree, q: Any, v: Any, w: Any) -> np.ndarray
     return nodes.unfold(product, model.packed.n)
 
 
-def coriolis_transposed_product(model: KinematicTree, q: Any, v: Any, w: Any) -> np.ndarray:
+def coriolis_transposed_product(model: KinematicTree, q: ArrayLike, v: ArrayLike, w: ArrayLike) -> np.ndarray:
     """C(q, v)' w, (..., n) N m or N; with w = v it is Mdot v - C v, which momentum observers integrate.
 
     Arguments, errors and source as in `coriolis_product`.
@@ -105,7 +106,9 @@ def coriolis_transposed_product(model: KinematicTree, q: Any, v: Any, w: Any) ->
     return nodes.unfold(transposed, model.packed.n)
 
 
-def products(model: KinematicTree, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
+def products(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, w: ArrayLike
+) -> tuple[Batch, np.ndarray, np.ndarray]:
     """Both products as rows of nodes."""
     packed = packed_with_mass(model, "the Coriolis matrix")
     nodes = batch(packed, q=q, v=v, w=w)

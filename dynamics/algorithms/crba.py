@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.kernels.compile import kernel
 from dynamics.kernels.inertia import (
@@ -68,7 +69,7 @@ def _crba(tree, numbers, turned, q, entries_to_clear, adds, out):
             increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, at + INERTIA, 10)
 
 
-def crba(model: KinematicTree, q: Any) -> np.ndarray:
+def crba(model: KinematicTree, q: ArrayLike) -> np.ndarray:
     """The mass matrix M(q), (..., n, n) kg m^2, kg m or kg; kinetic energy is v' M v / 2.
 
     M_ij = S_i . I S_j, with I the inertia of all that the outer of the joints i and j carries.

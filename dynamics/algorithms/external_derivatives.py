@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.external_wrench_derivatives import external_wrench_partials
 from dynamics.algorithms.rnea_derivatives import stacked_rows
@@ -32,7 +34,9 @@ class ExternalDerivatives:
     dbase: np.ndarray
 
 
-def external_derivatives(model: KinematicTree, q: Any, links: Any = None) -> ExternalDerivatives:
+def external_derivatives(
+    model: KinematicTree, q: ArrayLike, links: str | Iterable[str] | None = None
+) -> ExternalDerivatives:
     """Derivatives of `rnea`, `joint_wrenches` and `base_wrench` by external wrenches on links.
 
     tau = M a + C v + g - J' external is linear in `external`, so they depend on q alone.
@@ -58,7 +62,7 @@ def external_derivatives(model: KinematicTree, q: Any, links: Any = None) -> Ext
 def serial_external_derivatives(motion: SerialMotion, loaded: tuple[int, ...]) -> ExternalDerivatives:
     """The derivatives of a model with rotation vectors, by its serial form."""
     model, form, nodes = motion.model, motion.form, motion.nodes
-    names = [form.bodies[form.links[link]].name for link in loaded]
+    names = [form.bodies[int(form.links[link])].name for link in loaded]
     found = external_derivatives(model.serial, motion.arrays[0], names)
     dtau, dwrench = motion.rows(found.dtau), found.dwrench[:, form.links]
     return ExternalDerivatives(

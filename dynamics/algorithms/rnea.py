@@ -7,9 +7,11 @@ acceleration -g.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.kernels.compile import inlined, kernel, subroutine
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
@@ -54,6 +56,7 @@ from dynamics.model.packed_model import (
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
+    from dynamics.model.packed_model import PackedModel
 
 # slots of a body in the workspace
 FRAME, ORIGIN, OMEGA, ALPHA, ACCELERATION, MOMENT_OF_FORCE, FORCE, WORLD_FRAME, WORLD_ORIGIN = (
@@ -208,7 +211,9 @@ def _rnea(tree, numbers, turned, q, v, a, external, tau, wrenches, base):
             scatter6(base, node, 0, (load3(work, MOMENT_OF_FORCE), load3(work, FORCE)))
 
 
-def rnea(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def rnea(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: ArrayLike | None = None
+) -> np.ndarray:
     """Inverse dynamics: tau = M(q) a + C(q, v) v + g(q) - sum over links of J' external, (..., n) N m or N.
 
     q, v, a : (..., n) rad or m, and first and second rates per s and s^2; leading axes broadcast
@@ -222,7 +227,9 @@ def rnea(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> 
     return nodes.unfold(tau, model.packed.n)
 
 
-def base_wrench(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def base_wrench(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: ArrayLike | None = None
+) -> np.ndarray:
     """Wrench that the ground exerts on the robot, (..., 6) [moment; force] N m and N, world axes and origin.
 
     base_wrench = d momentum / dt - weight - sum of `external`. Arguments and errors as in `rnea`.
@@ -232,7 +239,9 @@ def base_wrench(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = No
     return nodes.unfold(base, 6)
 
 
-def joint_wrenches(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def joint_wrenches(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: ArrayLike | None = None
+) -> np.ndarray:
     """Wrench that each joint transmits to its link, (..., links, 6) [moment; force] N m and N.
 
     In link axes, about the joint frame's origin; its component along the joint axis, S' wrench, is the torque
@@ -244,11 +253,20 @@ def joint_wrenches(model: KinematicTree, q: Any, v: Any, a: Any, external: Any =
     return nodes.unfold(wrenches, model.packed.links, 6)
 
 
-def motion_batch(packed: Any, q: Any, v: Any, a: Any, external: Any = None, extra: Any = None) -> Batch:
+def motion_batch(
+    packed: PackedModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    external: ArrayLike | None = None,
+    extra: Mapping[str, tuple[ArrayLike, tuple[int, ...]]] | None = None,
+) -> Batch:
     """q, v, a, then external when given, then `extra`: checked and brought to (nodes, width)."""
     if external is None and extra is None:
         return batch(packed, q=q, v=v, a=a)
-    further = {} if external is None else {"external": (external, (packed.links, 6))}
+    further: dict[str, tuple[ArrayLike, tuple[int, ...]]] = {}
+    if external is not None:
+        further["external"] = external, (packed.links, 6)
     return batch_with(packed, {**further, **(extra or {})}, q=q, v=v, a=a)
 
 

@@ -10,10 +10,12 @@ whose ancestor j moves, follows from the same sums: the subtree of k is carried 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.rnea import motion_batch
 from dynamics.arguments import names_of
@@ -327,7 +329,9 @@ class WrenchDerivatives:
     da: np.ndarray
 
 
-def rnea_derivatives(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> RneaDerivatives:
+def rnea_derivatives(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: ArrayLike | None = None
+) -> RneaDerivatives:
     """Inverse dynamics tau(q, v, a) and its derivatives by q, v and a, `external` constant in world axes.
 
     tau = M a + C v + g - J' external; dtau_da = M and dtau_dv = 2 C with the C of the Christoffel symbols.
@@ -342,7 +346,12 @@ def rnea_derivatives(model: KinematicTree, q: Any, v: Any, a: Any, external: Any
 
 
 def joint_wrench_derivatives(
-    model: KinematicTree, q: Any, v: Any, a: Any, joints: Any = None, external: Any = None
+    model: KinematicTree,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    joints: str | Iterable[str] | None = None,
+    external: ArrayLike | None = None,
 ) -> WrenchDerivatives:
     """`joint_wrenches` of chosen joints and their derivatives by q, v and a.
 
@@ -360,7 +369,7 @@ def joint_wrench_derivatives(
 
 
 def base_wrench_derivatives(
-    model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: ArrayLike | None = None
 ) -> WrenchDerivatives:
     """`base_wrench` and its derivatives by q, v and a: wrench (..., 6); dq, dv and da (..., 6, n).
 
@@ -372,7 +381,7 @@ def base_wrench_derivatives(
     return WrenchDerivatives(wrench, *(nodes.spread(found.partials[:, i]) for i in range(3)))
 
 
-def chosen_links(model: KinematicTree, joints: Any) -> tuple[int, ...]:
+def chosen_links(model: KinematicTree, joints: str | Iterable[str] | None) -> tuple[int, ...]:
     """Indices of the links on the named joints; all when `joints` is None."""
     if joints is None:
         return tuple(range(model.link_count))

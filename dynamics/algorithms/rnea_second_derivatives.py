@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.algorithms.rnea import motion_batch
 from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials
@@ -220,13 +221,13 @@ class RneaSecondDerivatives:
 
 def rnea_second_derivatives(
     model: KinematicTree,
-    q: Any,
-    v: Any,
-    a: Any,
-    adjoint: Any,
-    wrench_adjoint: Any = None,
-    base_adjoint: Any = None,
-    external: Any = None,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    adjoint: ArrayLike,
+    wrench_adjoint: ArrayLike | None = None,
+    base_adjoint: ArrayLike | None = None,
+    external: ArrayLike | None = None,
 ) -> RneaSecondDerivatives:
     """Second derivatives of adjoint . tau + sum wrench_adjoint . joint_wrenches + base_adjoint . base_wrench.
 

@@ -18,7 +18,7 @@ from dynamics.arguments import names_of
 from dynamics.blocks.designed_function import DesignedFunction
 from dynamics.blocks.extended_robot import extended_robot
 from dynamics.blocks.inertial_derivatives import OF_FRAMES
-from dynamics.blocks.model_block import block, with_tau
+from dynamics.blocks.model_block import ModelBlock, block, with_tau
 from dynamics.blocks.motor_torque import MotorTorqueBlock
 from dynamics.blocks.rotation_vectors import RotationVectorBlock
 from dynamics.model.properties import OF_SPRINGS, checked_value, model_property
@@ -33,8 +33,8 @@ Pairs = dict[tuple[str, str], Array]
 
 
 def designed_block(
-    model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
-) -> Any:
+    model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Array]
+) -> ModelBlock | DesignedBlock:
     """`block` with properties of the robot as further inputs; see `RigidBodyModel.designed_block`.
 
     Springs and dampers are inputs of "motor_torque" alone: no other quantity depends on them.
@@ -60,7 +60,7 @@ class DesignedBlock:
     derivatives_are_tested = True
 
     def __init__(
-        self, model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
+        self, model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Array]
     ) -> None:
         outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
         designs = {name: model_property(model, name) for name in fixed}

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from dynamics.arguments import names_of
 from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, QUANTITIES, family, needs_mass
 
 if TYPE_CHECKING:
+    from dynamics.blocks.inverse_dynamics import InverseDynamicsBlock
+    from dynamics.blocks.kinematics import KinematicsBlock
+    from dynamics.blocks.motor_torque import MotorTorqueBlock
+    from dynamics.blocks.rotation_vectors import RotationVectorBlock
     from dynamics.model.kinematic_tree import KinematicTree
 
+ModelBlock: TypeAlias = "InverseDynamicsBlock | KinematicsBlock | MotorTorqueBlock | RotationVectorBlock"
 
-def block(model: KinematicTree, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
+
+def block(model: KinematicTree, outputs: Iterable[str], loads: Iterable[str] = ()) -> ModelBlock:
     """The block with these outputs: all of inverse dynamics, or all of kinematics and energy.
 
     Inverse dynamics: "tau", "motor_torque", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of

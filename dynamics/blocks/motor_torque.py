@@ -39,7 +39,11 @@ class MotorTorqueBlock:
     derivatives_are_tested = True
 
     def __init__(
-        self, model: KinematicTree, inner: Any, outputs: Iterable[str], fixed: Mapping[str, Any]
+        self,
+        model: KinematicTree,
+        inner: Any,
+        outputs: Iterable[str],
+        fixed: Mapping[str, Array],
     ) -> None:
         self.inner, self.n = inner, model.n
         wanted = set(outputs)

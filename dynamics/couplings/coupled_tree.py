@@ -4,20 +4,23 @@ A tree of simple joints moves with displacements s, of which some are coordinate
 follow one by a function, s_i = f_i(q_c(i)): a knee whose shank slides while it bends, a kneecap.
 """
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.couplings.joint_function import JointFunction
 from dynamics.errors import CouplingError
-from dynamics.model.body import floating_joints
+from dynamics.model.body import Body, Frame, floating_joints
+from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits, checked_limits
 from dynamics.model.kinematic_tree import KinematicTree, LimitArrays
 
@@ -143,10 +146,10 @@ class CoupledTree:
         return first, [(int(joint), int(self.follows[joint])) for joint in others]
 
     @cached_property
-    def joints(self) -> tuple[Any, ...]:
+    def joints(self) -> tuple[Joint | Coordinate, ...]:
         """Name and kind of every coordinate; one that turns any joint is an angle."""
         by_name = {joint.name: joint for joint in self.tree.joints}
-        found = []
+        found: list[Joint | Coordinate] = []
         for i, name in enumerate(self.joint_names):
             kinds = [
                 by_name[j].kind for j, c in zip(self.tree.joint_names, self.follows, strict=True) if c == i
@@ -159,7 +162,7 @@ class CoupledTree:
     def limits(self) -> LimitArrays:
         """Limits of the coordinates, each (n,): `ranges`, else those of the joint with the name."""
         own = dict(zip(self.tree.joint_names, range(self.tree.n), strict=True))
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for key in ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper"):
             of_tree, free = getattr(self.tree.limits, key), getattr(JointLimits(), key)
             arrays[key] = np.array([
@@ -178,12 +181,12 @@ class CoupledTree:
         return self.tree.name
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
+    def bodies(self) -> tuple[Body, ...]:
         """The links of the tree."""
         return self.tree.bodies
 
     @property
-    def frames(self) -> tuple[Any, ...]:
+    def frames(self) -> tuple[Frame, ...]:
         """Frames fixed to links."""
         return self.tree.frames
 

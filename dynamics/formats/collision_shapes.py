@@ -51,7 +51,7 @@ def urdf_shapes(
     """
     if missing_meshes not in ("refuse", "skip"):
         raise UrdfError(f'missing_meshes is {short_repr(missing_meshes)}; choose "refuse" or "skip"')
-    places, found, opened = mesh_folders(path_or_xml, folders), [], list[str]()
+    places, found, opened = mesh_folders(path_or_xml, folders), list[Shape](), list[str]()
     solids, seen = _solids(path_or_xml, visuals)
     if seen and visuals == "warn":
         names = ", ".join(dict.fromkeys(str(each.carrier) for each in seen))
@@ -88,7 +88,7 @@ def load_scene(path_or_xml: str | os.PathLike[str], **how: Any) -> Scene:
     joints = urdf_joints(robot, links)
     root_link(links, joints)  # that there is one, and no loop, is checked there
     outer = {joint.child: joint for joint in joints.values()}
-    placed = []
+    placed: list[Shape] = []
     options: dict[str, Any] = {"visuals": "fit", **how}
     for shape in urdf_shapes(path_or_xml, **options):
         link, pose = str(shape.carrier), IDENTITY
@@ -126,7 +126,7 @@ def _solids(
 
 def _missing(solids: Iterable[Shape | LinkMesh], folders: Sequence[Path]) -> list[LinkMesh]:
     """The meshes whose files no folder has."""
-    found = []
+    found: list[LinkMesh] = []
     for solid in solids:
         if isinstance(solid, LinkMesh):
             try:
@@ -157,7 +157,7 @@ def _covers(mesh: LinkMesh, how: str, folders: list[Path], opened: list[str]) ->
 def load_spheres(path: str | os.PathLike[str]) -> tuple[Shape, ...]:
     """Spheres of a JSON file {link: [[x, y, z, radius], ...]} in metres and link axes. Raises JsonError."""
     content = _json_object(path, "spheres")
-    found = []
+    found: list[Shape] = []
     for link, rows in content.items():
         try:
             table = np.array(rows, dtype=float).reshape(len(rows), 4)
@@ -191,7 +191,7 @@ def load_allowed_pairs(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], .
         ) from error
 
 
-def _json_object(path: str | os.PathLike[str], what: str, kinds: Any = dict) -> Any:
+def _json_object(path: str | os.PathLike[str], what: str, kinds: type | tuple[type, ...] = dict) -> Any:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -1,14 +1,17 @@
 """Builds robot models from Denavit-Hartenberg tables, standard or modified (Craig) convention."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DegreesWarning, DhError, warn_user
@@ -67,8 +70,8 @@ def from_dh(
     rows: Iterable[DhRow | Mapping[str, Any]],
     gravity: Sequence[float] | np.ndarray = (0.0, 0.0, -9.81),
     name: str = "",
-    base_rotation: Any = None,
-    base_position: Any = None,
+    base_rotation: ArrayLike | None = None,
+    base_position: ArrayLike | None = None,
 ) -> RigidBodyModel:
     """The model of a standard Denavit-Hartenberg table, A_i = Rz(theta) Tz(d) Tx(a) Rx(alpha).
 
@@ -87,8 +90,8 @@ def from_modified_dh(
     rows: Iterable[DhRow | Mapping[str, Any]],
     gravity: Sequence[float] | np.ndarray = (0.0, 0.0, -9.81),
     name: str = "",
-    base_rotation: Any = None,
-    base_position: Any = None,
+    base_rotation: ArrayLike | None = None,
+    base_position: ArrayLike | None = None,
 ) -> RigidBodyModel:
     """The model of a modified Denavit-Hartenberg table, A_i = Rx(alpha_{i-1}) Tx(a_{i-1}) Rz(theta) Tz(d).
 
@@ -121,13 +124,20 @@ def modified_placement(row: DhRow) -> Placement:
     return Placement(rotation, position, np.array([0.0, 0.0, 1.0]), np.zeros(3))
 
 
-def _assemble(rows, gravity, name, base_rotation, base_position, placement) -> RigidBodyModel:
+def _assemble(
+    rows: Iterable[DhRow | Mapping[str, Any]],
+    gravity: ArrayLike,
+    name: str,
+    base_rotation: ArrayLike | None,
+    base_position: ArrayLike | None,
+    placement: Callable[[DhRow], Placement],
+) -> RigidBodyModel:
     turned = rotation_matrix(np.eye(3) if base_rotation is None else base_rotation, "base_rotation")
     origin = finite_array(np.zeros(3) if base_position is None else base_position, (3,), "base_position")
     table = named_rows(rows)
     places = {row.name: placement(row) for row in table}
     ground = Placement(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))
-    bodies = []
+    bodies: list[Body] = []
     for row in table:
         place = places[row.name]
         before = ground if row.parent is None else places[row.parent]
@@ -140,7 +150,9 @@ def _assemble(rows, gravity, name, base_rotation, base_position, placement) -> R
     return RigidBodyModel(tuple(bodies), gravity, name, frames=tuple(tips) if standard else ())  # type: ignore
 
 
-def body_of(row: DhRow, place: Placement, rotation, position, rotor: Rotor | None) -> Body:
+def body_of(
+    row: DhRow, place: Placement, rotation: np.ndarray, position: np.ndarray, rotor: Rotor | None
+) -> Body:
     joint = Joint(
         row.name,
         row.kind,  # type: ignore[arg-type]  # Joint checks it

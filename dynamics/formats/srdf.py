@@ -1,5 +1,7 @@
 """Reads SRDF, which says beside a URDF which links may touch, and names groups of joints and their states."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 import os
@@ -116,7 +118,7 @@ class _Reading:
 
     def _path(self, link: str) -> list[str]:
         """The joints from a link inward to the ground."""
-        body, found = self.carried[link] if self._has(link) else "", []
+        body, found = self.carried[link] if self._has(link) else "", list[str]()
         while body:
             index = self.model.link_index(body)
             found.append(self.model.bodies[index].joint.name)

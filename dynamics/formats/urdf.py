@@ -1,11 +1,14 @@
 """Reads robot models from URDF, the Unified Robot Description Format."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -14,7 +17,7 @@ from dynamics.errors import JointWarning, UrdfError, warn_user
 from dynamics.formats.urdf_contents import check_strict, left_out
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_limits import without_zeros
-from dynamics.formats.urdf_masses import with_given_masses
+from dynamics.formats.urdf_masses import GivenMass, with_given_masses
 from dynamics.formats.urdf_parts import made_of, warn_of_missing_mass, warn_of_still_joints
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import FLOATING, Assembly
@@ -31,7 +34,7 @@ def load_urdf(
     floating_base: bool | Literal["free"] = False,
     gravity: Sequence[float] | np.ndarray = (0.0, 0.0, -9.81),
     repair_inertia: bool = False,
-    masses: Mapping[str, Any] | None = None,
+    masses: Mapping[str, GivenMass] | None = None,
     strict: bool = False,
 ) -> RigidBodyModel:
     """The robot model of a URDF file, or of a string that starts with "<".
@@ -73,7 +76,7 @@ def load_urdf(
     root, geared, found = root_link(links, joints), gears(robot), left_out(robot)
     if masses is not None:
         links = with_given_masses(links, masses, path_or_xml)
-    held = set() if floating_base else held_links(root, joints)
+    held = set[str]() if floating_base else held_links(root, joints)
     has_mass = any(not own.is_zero for link, own in links.items() if link not in held) or any(
         gear.inertia for gear in geared.values()
     )
@@ -114,7 +117,7 @@ def held_links(root: str, joints: Mapping[str, UrdfJoint]) -> set[str]:
     return found
 
 
-def urdf_links(robot) -> dict[str, MassProperties]:
+def urdf_links(robot: Element) -> dict[str, MassProperties]:
     """The mass properties of every link."""
     links: dict[str, MassProperties] = {}
     elements = robot.findall("link")
@@ -130,7 +133,7 @@ def urdf_links(robot) -> dict[str, MassProperties]:
     return links
 
 
-def urdf_joints(robot, links: dict[str, MassProperties]) -> dict[str, UrdfJoint]:
+def urdf_joints(robot: Element, links: dict[str, MassProperties]) -> dict[str, UrdfJoint]:
     """The joints by name, every link known and carried at most once."""
     joints: dict[str, UrdfJoint] = {}
     carriers: dict[str, str] = {}

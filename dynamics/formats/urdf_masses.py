@@ -6,9 +6,10 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import InertiaError, UnknownNameError, UrdfError
@@ -18,9 +19,12 @@ from dynamics.model.checks.validation import checked_mass, finite_array, inertia
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
 from dynamics.model.shape import Shape
 
+#: kg, with the centre (3,) m, and the inertia (3, 3) kg m^2 about it
+GivenMass: TypeAlias = float | tuple[float, ArrayLike] | tuple[float, ArrayLike, ArrayLike]
+
 
 def with_given_masses(
-    links: Mapping[str, MassProperties], masses: Mapping[str, Any], source: str | os.PathLike[str]
+    links: Mapping[str, MassProperties], masses: Mapping[str, GivenMass], source: str | os.PathLike[str]
 ) -> dict[str, MassProperties]:
     """The links with the masses given in place of the file's; see `load_urdf`, also for errors."""
     if not isinstance(masses, Mapping):
@@ -36,7 +40,7 @@ def with_given_masses(
     return found
 
 
-def _properties(name: str, given: Any, source: str | os.PathLike[str]) -> MassProperties:
+def _properties(name: str, given: GivenMass, source: str | os.PathLike[str]) -> MassProperties:
     what = f"masses[{name!r}]"
     parts = list(given) if isinstance(given, tuple | list) else [given]
     if not 1 <= len(parts) <= 3:

@@ -1,5 +1,7 @@
 """The links of a robot with the joints that carry them, and frames fixed to links."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -3,10 +3,12 @@
 Three joints of the kind "rotation_vector" in a row are a ball joint; see `rotation_joint.py`.
 """
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -104,7 +106,7 @@ class Joint:
             known = " or ".join(f'"{kind}"' for kind in (*JOINT_TYPES, ROTATION_VECTOR))
             raise JointError(f"{what} kind is {short_repr(self.kind)}; it must be {known}")
         checked_reference(self.mimics, f"{what} mimics")
-        checked = {
+        checked: dict[str, Any] = {
             "axis": unit_vector(self.axis, f"{what} axis"),
             "rotation": rotation_matrix(self.rotation, f"{what} rotation"),
             "position": finite_array(self.position, (3,), f"{what} position"),

@@ -1,10 +1,13 @@
 """Limits of a joint: its displacement, its rate and its torque."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array, short_repr
 from dynamics.errors import JointError
@@ -52,7 +55,7 @@ def checked_limits(limits: JointLimits, what: str) -> JointLimits:
     return JointLimits(**numbers)
 
 
-def limit_number(value: Any, what: str) -> float:
+def limit_number(value: ArrayLike, what: str) -> float:
     """`value` as a float, which may be infinite; JointError where it is none or NaN."""
     try:
         number = float(real_array(value, what).reshape(()))

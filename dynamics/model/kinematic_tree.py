@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from dynamics.model.checks.tree_checks import (
     parent_indices,
 )
 from dynamics.model.checks.validation import LONGEST_NAME, checked_mass, finite_array
+from dynamics.model.joint import Joint
 from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.packed_model import PackedModel, pack
 from dynamics.model.properties import changed_parts, model_property
@@ -41,6 +42,7 @@ MOST_BODIES = 10_000
 ROTOR_MODES = ("exact", "armature", "none")
 
 Tree = TypeVar("Tree", bound="KinematicTree")
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +165,7 @@ class KinematicTree:
         return np.array(coordinate_indices(self.bodies), dtype=np.int64)
 
     @property
-    def joints(self) -> tuple[Any, ...]:
+    def joints(self) -> tuple[Joint, ...]:
         """The joint of every link, mimic joints included."""
         return tuple(body.joint for body in self.bodies)
 
@@ -413,16 +415,18 @@ class UncheckedTree(KinematicTree):
         """No error: the tree that it was made of was checked."""
 
 
-def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
+def parts_of(given: Iterable[object], kind: type[Part], what: str) -> tuple[Part, ...]:
     """`given` as a tuple of bodies or frames; ModelError where it holds anything else."""
     try:
         parts = tuple(given)
     except Exception as error:  # iterating over a foreign object may raise anything
         raise ModelError(f"{what} is {short_repr(given)}; give a list of {kind.__name__} objects") from error
+    checked: list[Part] = []
     for part in parts:
         if not isinstance(part, kind):
             raise ModelError(f"{what} holds {short_repr(part)}; give {kind.__name__} objects")
-    return parts
+        checked.append(part)
+    return tuple(checked)
 
 
 def checked_model(model: object) -> KinematicTree:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, real_array, short_repr
 from dynamics.errors import ModelError, ShapeError, UnknownNameError
@@ -91,7 +92,7 @@ def model_property(model: NamedParts, name: str) -> ModelProperty:
     return found
 
 
-def changed_parts(model: NamedParts, values: Mapping[str, Any]) -> tuple[list[Body], list[Frame]]:
+def changed_parts(model: NamedParts, values: Mapping[str, ArrayLike]) -> tuple[list[Body], list[Frame]]:
     """Bodies and frames with other values of these properties; see `RigidBodyModel.with_properties`."""
     if not isinstance(values, Mapping):
         raise ModelError(
@@ -123,7 +124,7 @@ def changed_parts(model: NamedParts, values: Mapping[str, Any]) -> tuple[list[Bo
     return bodies, frames
 
 
-def checked_value(given: Any, width: int, name: str) -> np.ndarray:
+def checked_value(given: ArrayLike, width: int, name: str) -> np.ndarray:
     """The value of a property as (width,) floats; ShapeError otherwise."""
     value = np.atleast_1d(real_array(given, name))
     if value.shape != (width,):

@@ -11,6 +11,8 @@ centre near its rotations (`model.with_centres`), and arcs meet by equal rotatio
 A free joint is three slides along the axes of the parent and a rotation vector, all on links without mass.
 """
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +21,7 @@ from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import ModelError, TreeError, UnknownNameError
@@ -50,7 +53,7 @@ class RotationJoint:
     centre: np.ndarray
 
 
-def ball_joint(link: Body, centre: Any = None) -> tuple[Body, ...]:
+def ball_joint(link: Body, centre: ArrayLike | None = None) -> tuple[Body, ...]:
     """The bodies of a ball joint: two links without mass, and `link`, turned by a rotation vector p.
 
     link : a body, of whose joint name, rotation R_0 and position are taken; the joints of the ball joint are
@@ -62,7 +65,7 @@ def ball_joint(link: Body, centre: Any = None) -> tuple[Body, ...]:
     return chained(link, BALL, centre, "ball")
 
 
-def free_joint(link: Body, centre: Any = None) -> tuple[Body, ...]:
+def free_joint(link: Body, centre: ArrayLike | None = None) -> tuple[Body, ...]:
     """The bodies of a free joint: three slides along the axes of the joint's frame, then a ball joint.
 
     The slides, m, are those of the origin of `link`. Joints and links without mass are called NAME_x, NAME_y,
@@ -87,7 +90,7 @@ def chained(link: Body, axes: Axes, centre: Any, what: str) -> tuple[Body, ...]:
 
 def rotation_joints(bodies: Sequence[Body]) -> tuple[RotationJoint, ...]:
     """The rotation vectors of a model; TreeError where joints of this kind are not three in a row."""
-    found, used = [], set()
+    found, used = list[RotationJoint](), set[int]()
     for i, body in enumerate(bodies):
         if body.joint.kind != ROTATION_VECTOR or i in used:
             continue
@@ -122,7 +125,7 @@ def check_group(group: Sequence[Body], bodies: Sequence[Body]) -> None:
 
 
 def bodies_with_centres(
-    bodies: Sequence[Body], joints: Sequence[RotationJoint], centres: Mapping[str, Any]
+    bodies: Sequence[Body], joints: Sequence[RotationJoint], centres: Mapping[str, ArrayLike]
 ) -> tuple[Body, ...]:
     """The bodies with other centres, link -> (3, 3); see `KinematicTree.with_centres`."""
     if not isinstance(centres, Mapping):

@@ -1,5 +1,7 @@
 """Rotors of geared motors, which the parent of a joint carries."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """`Scene`, the shapes that stand around a robot, and its files."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 import json
@@ -9,13 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DynamicsError, JsonError, ModelError
 from dynamics.model.shape import KINDS, Shape, pose_of
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 
 FORMAT = "scene"
 KEYS = ("kind", "size", "position", "rotation", "quaternion_xyzw", "name", "points")
@@ -36,7 +40,7 @@ class Scene:
         def __init__(self, shapes: Iterable[Shape] = ()) -> None: ...
 
     def __post_init__(self) -> None:
-        named = []
+        named: list[Shape] = []
         for index, shape in enumerate(_listed(self.shapes)):
             if not isinstance(shape, Shape):
                 raise ModelError(f"a scene holds {short_repr(shape)}; give shapes, `dynamics.box(...)` say")
@@ -60,7 +64,7 @@ class Scene:
 
     def to_data(self) -> dict[str, Any]:
         """Keys and values of `to_json`."""
-        shapes = []
+        shapes: list[dict[str, Any]] = []
         for shape in self.shapes:
             entry: dict[str, Any] = {"name": shape.name, "kind": shape.kind, "size": shape.size.tolist()}
             entry |= {"position": shape.position.tolist(), "rotation": shape.rotation.tolist()}
@@ -84,7 +88,7 @@ class Scene:
         "quaternion_xyzw"; "points" of a cloud. Raises JsonError, naming the entry.
         """
         try:
-            content = json.loads(text)
+            content: Json = json.loads(text)
         except (TypeError, ValueError, RecursionError) as error:
             raise JsonError(f"this is not JSON text: {error}") from error
         entries = content.get("shapes") if isinstance(content, dict) else content
@@ -111,17 +115,18 @@ class Scene:
         return f"<Scene of {len(self.shapes)} shapes: {list_names(self.names)}>"
 
 
-def _listed(given: Any) -> Iterable[Any]:
+def _listed(given: Iterable[Shape]) -> tuple[Shape, ...]:
     try:
         return tuple(given)
     except TypeError as error:
         raise ModelError(f"a scene is made of {short_repr(given)}; give a list of shapes") from error
 
 
-def _read(entry: Any, what: str) -> Shape:
+def _read(content: Json, what: str) -> Shape:
     """The shape of one entry; JsonError names it."""
-    if not isinstance(entry, dict):
-        raise JsonError(f"{what} is {short_repr(entry)}; an object with kind and size is expected")
+    if not isinstance(content, dict):
+        raise JsonError(f"{what} is {short_repr(content)}; an object with kind and size is expected")
+    entry: dict[str, Any] = dict(content)
     unknown = sorted(set(entry) - set(KEYS))
     if unknown:
         raise JsonError(f"{what} has the unknown key {short_repr(unknown[0])}; a shape has {', '.join(KEYS)}")

@@ -4,6 +4,8 @@ Every shape has a pose, x_carrier = rotation x_shape + position; its carrier is 
 the world. The axis of capsules and cylinders is z, and their origin is their middle.
 """
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace

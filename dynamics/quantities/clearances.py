@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.errors import DynamicsError
 from dynamics.kernels.compile import inlined, kernel, subroutine
@@ -376,7 +377,7 @@ class Clearances:
         bare = [name for name in self.model.link_names if name not in carrying]
         return coverage(checked, self.left_out, bare)
 
-    def distances(self, q: Any, reach: float = np.inf) -> Array:
+    def distances(self, q: ArrayLike, reach: float = np.inf) -> Array:
         """Signed distances, (..., p) m, `reach` where they are larger; q (..., n). Raises ShapeError."""
         nodes = batch(self.model.packed, q=q)
         out = np.empty((nodes.nodes, len(self.pairs)))

@@ -7,9 +7,10 @@ conservative force is -dU/dq (the sign of Savin's (22), not that of his (24)).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array
 from dynamics.errors import DynamicsError, ShapeError
@@ -36,7 +37,7 @@ class GeneralizedForce:
     dv: np.ndarray
 
 
-def friction(model: KinematicTree, v: Any, smoothing: float = 0.01) -> GeneralizedForce:
+def friction(model: KinematicTree, v: ArrayLike, smoothing: float = 0.01) -> GeneralizedForce:
     """Viscous and smoothed Coulomb friction of all joints, mimic joints included, with derivatives.
 
     force_i = - sum over joints of coordinate i: ratio (damping w + friction tanh(w / smoothing)),
@@ -65,7 +66,9 @@ def friction(model: KinematicTree, v: Any, smoothing: float = 0.01) -> Generaliz
     )
 
 
-def joint_springs(model: KinematicTree, q: Any, stiffness: Any, rest: Any = 0.0) -> GeneralizedForce:
+def joint_springs(
+    model: KinematicTree, q: ArrayLike, stiffness: ArrayLike, rest: ArrayLike = 0.0
+) -> GeneralizedForce:
     """Springs at the joints: force = -stiffness (q - rest), from U = sum stiffness (q - rest)^2 / 2.
 
     q : (..., n); stiffness : number or (n,) N m/rad or N/m; rest : number or (n,) rad or m
@@ -83,7 +86,7 @@ def joint_springs(model: KinematicTree, q: Any, stiffness: Any, rest: Any = 0.0)
 
 
 def point_spring(
-    model: KinematicTree, q: Any, start: str, end: str, stiffness: float, length: float = 0.0
+    model: KinematicTree, q: ArrayLike, start: str, end: str, stiffness: float, length: float = 0.0
 ) -> GeneralizedForce:
     """A spring between the origins of two frames, U = stiffness (|d| - length)^2 / 2, d = p_end - p_start.
 
@@ -129,7 +132,7 @@ def spring_tension(d: np.ndarray, stiffness: float, length: float) -> tuple[np.n
     return stiffness * (distance - length) * direction, stiffness * (unit - slack * (unit - along))
 
 
-def coordinate_numbers(model: KinematicTree, name: str, value: Any) -> np.ndarray:
+def coordinate_numbers(model: KinematicTree, name: str, value: ArrayLike) -> np.ndarray:
     """`value`, one number or (n,), as (n,); ShapeError otherwise."""
     array = real_array(value, name)
     if array.shape not in ((), (model.n,)):

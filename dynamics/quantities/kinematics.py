@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import names_of
 from dynamics.kernels.rotation_vectors.serial_motion import computed_frame, computed_motion
@@ -29,7 +31,9 @@ class Poses:
     position: np.ndarray
 
 
-def forward_kinematics(model: KinematicTree, q: Any, frames: Any = None) -> Poses:
+def forward_kinematics(
+    model: KinematicTree, q: ArrayLike, frames: str | Iterable[str] | None = None
+) -> Poses:
     """Poses of frames in the world: x_world = rotation x_frame + position.
 
     q : (..., n) rad or m; frames : None = the link frames in order, or names of links and frames
@@ -45,7 +49,7 @@ def forward_kinematics(model: KinematicTree, q: Any, frames: Any = None) -> Pose
     return Poses(both[..., :9].reshape(*both.shape[:-1], 3, 3), both[..., 9:])
 
 
-def frame_jacobian(model: KinematicTree, q: Any, frame: str) -> np.ndarray:
+def frame_jacobian(model: KinematicTree, q: ArrayLike, frame: str) -> np.ndarray:
     """Geometric Jacobian J(q), (..., 6, n): [angular velocity; velocity of the frame's origin] = J v.
 
     World axes, rad/s and m/s per rate of the coordinate. q : (..., n); frame : a link or a frame
@@ -59,7 +63,7 @@ def frame_jacobian(model: KinematicTree, q: Any, frame: str) -> np.ndarray:
     return nodes.unfold(motion.columns(nodes_first(derivatives)[:, :, 1]), 6, model.n)
 
 
-def frame_velocity(model: KinematicTree, q: Any, v: Any, frame: str) -> np.ndarray:
+def frame_velocity(model: KinematicTree, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
     """[angular velocity; velocity of the frame's origin] = J(q) v, (..., 6) rad/s and m/s, world axes.
 
     q, v : (..., n); frame : a link or a frame. Errors as in `frame_jacobian`.
@@ -69,7 +73,7 @@ def frame_velocity(model: KinematicTree, q: Any, v: Any, frame: str) -> np.ndarr
     return nodes.unfold(values, 6)
 
 
-def centre_of_mass(model: KinematicTree, q: Any) -> np.ndarray:
+def centre_of_mass(model: KinematicTree, q: ArrayLike) -> np.ndarray:
     """Centre of mass of the robot, sum m_b c_b / sum m_b, (..., 3) m, world axes.
 
     q : (..., n) rad or m. Rotors as `model.rotors` says. Raises ShapeError when q does not fit the model.
@@ -79,7 +83,7 @@ def centre_of_mass(model: KinematicTree, q: Any) -> np.ndarray:
     return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
 
 
-def momentum(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
+def momentum(model: KinematicTree, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """[angular momentum; linear momentum] about the world origin, (..., 6) N m s and N s, world axes.
 
     Its rate is base wrench + weight + external wrenches. q, v : (..., n). Raises ShapeError.
@@ -89,14 +93,14 @@ def momentum(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
     return nodes.unfold(mass_values(tree, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
 
 
-def kinetic_energy(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
+def kinetic_energy(model: KinematicTree, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """Kinetic energy v' M(q) v / 2, (...) J. q, v : (..., n). Raises ShapeError."""
     tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
     model.check_mass("the kinetic energy")
     return nodes.unfold(mass_values(tree, nodes)[0][:, KINETIC_ROW])
 
 
-def potential_energy(model: KinematicTree, q: Any) -> np.ndarray:
+def potential_energy(model: KinematicTree, q: ArrayLike) -> np.ndarray:
     """Potential energy of gravity, -total mass * gravity . centre of mass, (...) J.
 
     Zero with the centre of mass at the world origin. q : (..., n). Raises ShapeError.
@@ -106,7 +110,7 @@ def potential_energy(model: KinematicTree, q: Any) -> np.ndarray:
     return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, POTENTIAL_ROW])
 
 
-def skeleton(model: KinematicTree, q: Any) -> np.ndarray:
+def skeleton(model: KinematicTree, q: ArrayLike) -> np.ndarray:
     """Line segments that draw the robot, (..., segments, 2, 3) m, world axes.
 
     From every link's origin to the origins of the links it carries and to the frames fixed to it; a link
@@ -134,9 +138,9 @@ def skeleton_ends(model: KinematicTree) -> list[tuple[int, np.ndarray | int]]:
         parent = int(model.parent[link])
         before = parent < 0 or massless[parent]
         massless.append(body.mass == 0.0 and before and not model.has_no_mass)
-        children: list[Any] = np.flatnonzero(model.parent == link).tolist()
-        tips: list[Any] = [frame.position for frame in model.frames if frame.body == body.name]
-        carried = children + tips or [body.centre_of_mass]
+        children: list[int] = np.flatnonzero(model.parent == link).tolist()
+        tips: list[np.ndarray] = [frame.position for frame in model.frames if frame.body == body.name]
+        carried: list[int | np.ndarray] = [*children, *tips] or [body.centre_of_mass]
         if massless[link]:
             carried = [end for end in carried if not (isinstance(end, int) and is_slide(model, end))]
         ends += [(link, end) for end in carried]

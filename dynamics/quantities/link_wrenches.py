@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array
 from dynamics.errors import ShapeError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
 
-def link_wrenches(model: KinematicTree, shape: tuple[int, ...], loads: Mapping[str, Any]) -> np.ndarray:
+def link_wrenches(model: KinematicTree, shape: tuple[int, ...], loads: Mapping[str, ArrayLike]) -> np.ndarray:
     """(*shape, links, 6) [moment; force] of loads: name of a link -> (..., 6); zero on other links.
 
     Raises UnknownNameError for a link that does not exist, ShapeError for an array that does not fit.

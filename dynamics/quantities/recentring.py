@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array
 from dynamics.errors import ModelError, ShapeError
@@ -13,7 +14,7 @@ from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion, solved
 from dynamics.model.kinematic_tree import KinematicTree, checked_model, packed_of
 
 
-def rotation_vector(rotations: Any) -> np.ndarray:
+def rotation_vector(rotations: ArrayLike) -> np.ndarray:
     """p with Exp(p) = R and |p| <= pi, (..., 3) rad, of rotation matrices R (..., 3, 3).
 
     From the quaternion (w, u), whose largest component is taken from the diagonal (Shepperd 1978), so that it
@@ -46,7 +47,19 @@ def _logarithm(R: np.ndarray) -> np.ndarray:
     return found[:, 1:] * np.where(length > 0.0, 2.0 * np.arctan2(length, found[:, 0]) / safe, 2.0)[:, None]
 
 
-def recentred(here: KinematicTree, there: KinematicTree, q: Any, v: Any = None, a: Any = None) -> Any:
+@overload
+def recentred(here: KinematicTree, there: KinematicTree, q: ArrayLike) -> np.ndarray: ...
+@overload
+def recentred(
+    here: KinematicTree, there: KinematicTree, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None
+) -> tuple[np.ndarray, ...]: ...
+def recentred(
+    here: KinematicTree,
+    there: KinematicTree,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+) -> np.ndarray | tuple[np.ndarray, ...]:
     """The same motion in the coordinates of a model with other centres: q, or (q, v), or (q, v, a).
 
     Of every rotation vector, R_c' Exp(p') = R_c Exp(p) with |p'| <= pi, and its rates follow from the angular

@@ -8,9 +8,10 @@ of the base inertial parameters of robots, J. Robotic Systems 8(4), 1991).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array
 from dynamics.errors import ModelError
@@ -68,7 +69,7 @@ class BaseParameters:
         """Y_b, (..., n, count), of a regressor (..., n, parameters)."""
         return Y[..., self.columns]
 
-    def values(self, pi: Any) -> np.ndarray:
+    def values(self, pi: ArrayLike) -> np.ndarray:
         """beta, (..., count), of parameters (..., parameters)."""
         return real_array(pi, "the parameters") @ self.combinations.T
 
@@ -113,7 +114,7 @@ def independent_columns(rows: np.ndarray, names: tuple[str, ...]) -> BaseParamet
     most = max(left[~taken].max(initial=0.0), relative[~used].max(initial=0.0))
     columns = np.flatnonzero(used)[taken]
     if most > 0.0 and least < CLEAR_GAP * most:
-        near = names[columns[np.argmin(left[taken])]]
+        near = names[int(columns[np.argmin(left[taken])])]
         raise ModelError(
             f"the rank of the regressor is not clear: of the column of {near}, scaled to length 1, "
             f"{least:.1e} does not depend on columns before it, and up to {most:.1e} of columns that count "

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array
 from dynamics.errors import JointError, ModelError, ShapeError
@@ -80,7 +81,7 @@ def dynamic_parameters(model: KinematicTree) -> np.ndarray:
     return np.array(values, dtype=float)
 
 
-def with_dynamic_parameters(model: Tree, values: Any) -> Tree:
+def with_dynamic_parameters(model: Tree, values: ArrayLike) -> Tree:
     """The robot with other parameters, (parameters,), in the order of `dynamic_parameter_names`.
 
     Rotors have no mass of their own in it, as that is part of the links. Raises ShapeError for another
@@ -94,7 +95,7 @@ def with_dynamic_parameters(model: Tree, values: Any) -> Tree:
             "dynamic_parameter_names"
         )
     joints = {columns.link: columns for columns in joint_columns(model)}
-    bodies = []
+    bodies: list[Body] = []
     for link, body in enumerate(model.bodies):
         mass = mass_properties(pi[PER_LINK * link : PER_LINK * (link + 1)])
         joint = _with_joint_parameters(body.joint, joints[link], pi) if link in joints else body.joint
@@ -105,7 +106,7 @@ def with_dynamic_parameters(model: Tree, values: Any) -> Tree:
 
 def joint_columns(model: KinematicTree) -> list[JointColumns]:
     """Columns of all joints that have parameters."""
-    found, column = [], PER_LINK * model.link_count
+    found, column = list[JointColumns](), PER_LINK * model.link_count
     for link, body in enumerate(model.bodies):
         joint = body.joint
         if joint.kind == ROTATION_VECTOR:
@@ -132,7 +133,7 @@ def reflected_inertia(joint: Joint) -> float:
 def carried_by_links(model: KinematicTree) -> list[MassProperties]:
     """Mass properties of every link with what it carries of rotors."""
     found = [MassProperties(body.mass, body.centre_of_mass, body.inertia) for body in model.bodies]
-    for body, parent in zip(model.bodies, model.parent.tolist(), strict=True):
+    for body, parent in zip(model.bodies, map(int, model.parent), strict=True):
         rotor = body.joint.rotor
         if rotor is None or rotor.is_massless or model.rotors == "none":
             continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.errors import DynamicsError
 from dynamics.kernels.compile import inlined, kernel
@@ -87,7 +88,9 @@ def _regressor(tree, numbers, columns, factors, q, v, a, out):
                 k = tree[k, PARENT]
 
 
-def regressor(model: KinematicTree, q: Any, v: Any, a: Any, smoothing: float = 0.01) -> np.ndarray:
+def regressor(
+    model: KinematicTree, q: ArrayLike, v: ArrayLike, a: ArrayLike, smoothing: float = 0.01
+) -> np.ndarray:
     """Y of tau = Y(q, v, a) pi, (..., n, parameters), pi as `dynamic_parameters` gives it.
 
         Y pi = M(q) a + C(q, v) v + g(q) + damping w + friction tanh(w / smoothing),   w the joints' rates

@@ -17,9 +17,10 @@ since, seen from the body, joint k turns all that lies further in. All of it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.errors import ModelError
 from dynamics.kernels.compile import inlined, kernel
@@ -135,7 +136,12 @@ def _regressor_gradient(tree, numbers, columns, factors, q, v, a, weights, out):
 
 
 def regressor_gradient(
-    model: KinematicTree, q: Any, v: Any, a: Any, weights: Any, smoothing: float = 0.01
+    model: KinematicTree,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    weights: ArrayLike,
+    smoothing: float = 0.01,
 ) -> np.ndarray:
     """Gradient of sum over i, j of weights_ij Y_ij(q, v, a) by q, v and a, (..., 3, n): exact.
 

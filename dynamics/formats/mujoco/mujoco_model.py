@@ -106,7 +106,7 @@ class Coupling:
 
 def linear_couplings(mj: Any) -> dict[int, Coupling]:
     """Active equalities of two joints that are linear: joint -> how it follows."""
-    found = {}
+    found: dict[int, Coupling] = {}
     for i in range(0 if is_off(mj, "EQUALITY") else mj.neq):
         constant, ratio, *higher = mj.eq_data[i, :5].tolist()
         other = int(mj.eq_obj2id[i])
@@ -126,12 +126,12 @@ class Reading:
     mj: Any
     parts: Parts = field(default_factory=lambda: Parts(repair_inertia=False))
     places: list[Place] = field(default_factory=lambda: [Place(None, IDENTITY)])
-    links: set[str] = field(default_factory=set)
+    links: set[str] = field(default_factory=set[str])
 
     def add(self, body: int, mimics: dict[int, Coupling]) -> None:
         """Add a body with its joints, each on a link of its own; without joints it is part of its parent."""
-        mj, place = self.mj, self.places[self.mj.body_parentid[body]]
-        name, above = body_name(mj, body), int(mj.body_parentid[body])
+        mj, above = self.mj, int(self.mj.body_parentid[body])
+        name, place = body_name(mj, body), self.places[above]
         neighbour = body_name(mj, above) if above else None
         pose = place.pose.then(Pose(rotation_of(mj.body_quat[body]), np.array(mj.body_pos[body])))
         first, count = int(mj.body_jntadr[body]), int(mj.body_jntnum[body])
@@ -223,9 +223,9 @@ class Reading:
     def sites(self, taken: set[str]) -> list[Frame]:
         """Sites with a name of their own, as frames."""
         mj, names = self.mj, taken | {frame.name for frame in self.parts.frames}
-        found = []
+        found: list[Frame] = []
         for i in range(mj.nsite):
-            name, place = mj.site(i).name, self.places[mj.site_bodyid[i]]
+            name, place = str(mj.site(i).name), self.places[int(mj.site_bodyid[i])]
             if name and name not in names:
                 pose = place.pose.then(Pose(rotation_of(mj.site_quat[i]), np.array(mj.site_pos[i])))
                 found.append(Frame(name, place.body, pose.rotation, pose.position))

@@ -33,7 +33,8 @@ def load_function_paths(path_or_xml: str | os.PathLike[str], joint_names: Sequen
     elements = list(root.iter("FunctionBasedPath"))
     if not elements:
         raise OsimError(f"the XML begins with <{root.tag}> and has no <FunctionBasedPath>")
-    names, columns, tables, weights = [], [], [], []
+    names, columns = list[str](), list[list[int]]()
+    tables, weights = list[np.ndarray](), list[np.ndarray]()
     for element in elements:
         name = name_of(element, "a path").rpartition("/")[2]
         own, exponents, coefficients = _polynomial(element, f"path '{name}'", joint_names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeVar
 
-from dynamics.couplings.joint_function import polynomial
+from dynamics.couplings.joint_function import JointFunction, polynomial
 from dynamics.errors import OsimError
 from dynamics.formats.opensim.forces import Point
 from dynamics.formats.opensim.joints import Movement, OsimCoordinate, OsimJointElement
@@ -64,7 +64,7 @@ class OsimNames:
 
     def couplings(self, given: Couplings) -> Couplings:
         """Functions by which dependent coordinates follow the robot's own; a dependent one keeps its name."""
-        found = {}
+        found: dict[str, tuple[str | None, JointFunction]] = {}
         for name, (source, function) in given.items():
             own = self.coordinates.get(source or "")
             if own is not None:
@@ -74,7 +74,7 @@ class OsimNames:
 
     def torques(self, given: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
         """Limits of torque by the robot's coordinates."""
-        found = {}
+        found: dict[str, tuple[float, float]] = {}
         for name, (lower, upper) in given.items():
             own = self.coordinates.get(name, OwnCoordinate(name))
             found[own.name] = (lower, upper) if own.sign > 0.0 else (-upper, -lower)

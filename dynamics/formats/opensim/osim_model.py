@@ -6,14 +6,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 from xml.etree.ElementTree import Element
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, names_of, short_repr
 from dynamics.coupled_model import CoupledModel
-from dynamics.couplings.joint_function import polynomial
+from dynamics.couplings.joint_function import JointFunction, polynomial
 from dynamics.errors import OsimError, OsimWarning, UrdfError, warn_user
 from dynamics.formats.opensim.elements import (
     complete_names,
@@ -109,7 +110,8 @@ class OsimModel:
         return found
 
     def joint_reactions(
-        self, q: Any, v: Any, a: Any, tensions: Any = None, loads: Mapping[str, Any] | None = None,
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tensions: ArrayLike | None = None,
+        loads: Mapping[str, ArrayLike] | None = None,
         on: Literal["child", "parent"] = "child", axes: Literal["ground", "child", "parent"] = "ground",
     ) -> np.ndarray:  # fmt: skip
         """(K, joints, 6) [moment; force] that every one of `joints` exerts: `dynamics.joint_reactions`.
@@ -242,7 +244,7 @@ def load_osim(
 def body_joints(joints: Iterable[OsimJointElement], reading: Reading) -> Iterator[BodyJoint]:
     """The joints whose outer body is on another link than the inner one."""
     for joint in joints:
-        ends = []
+        ends: list[JointEnd] = []
         for body, frame in ((joint.parent, joint.on_parent), (joint.child, joint.on_child)):
             place = reading.places[body]
             ends.append(JointEnd(body, place.body, place.pose.rotation, place.pose.then(frame).position))
@@ -283,7 +285,7 @@ def couplers(model: Element, coordinates: Mapping[str, OsimCoordinate]) -> Coupl
 
     Couplers of several coordinates are no part of it: `open_constraints` has them.
     """
-    found: dict = {}
+    found: dict[str, tuple[str | None, JointFunction]] = {}
     for element in objects(model, "ConstraintSet"):
         if element.tag != "CoordinateCouplerConstraint" or not flag_of(element, "isEnforced", True):
             continue
@@ -321,7 +323,7 @@ def check_chain(name: str, found: Couplings) -> None:
 
 def open_constraints(model: Element) -> list[str]:
     """Constraints that no tree holds, with their types; a warning names them."""
-    found = []
+    found: list[str] = []
     for element in objects(model, "ConstraintSet"):
         sources = text_of(element, "independent_coordinate_names", "").split()
         several = element.tag != "CoordinateCouplerConstraint" or len(sources) > 1
@@ -362,7 +364,7 @@ def frames_of(
 
 def with_torques(bodies: Iterable[Body], limits: Mapping[str, tuple[float, float]]) -> list[Body]:
     """The bodies with the limits of actuators on the joints that have their coordinates."""
-    found = []
+    found: list[Body] = []
     for body in bodies:
         joint = body.joint
         if joint.name in limits:

@@ -1,5 +1,7 @@
 """Safeea, Neto and Bearee: Christoffel symbols of serial chains by a backward recursion on wrenches."""
 
+# F and H are sums that grow, as in the paper.
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 import numpy as np

@@ -65,7 +65,7 @@ class SeenMotion:
         begins = np.array([segment.begin for segment in on])
         last = np.maximum(np.searchsorted(begins, self.times, side="right") - 1, 0)
         at = np.clip(self.times, begins[last], np.array([segment.end for segment in on])[last])
-        poses = dynamics.forward_kinematics(on[0].model, self.curve(at), [shape.carrier])
+        poses = dynamics.forward_kinematics(on[0].model, self.curve(at), [shape.carrier or ""])
         return poses.rotation[:, 0], poses.position[:, 0]
 
     def tool_poses(self) -> dict[str, tuple[Array, Array]]:
