@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,22 +28,24 @@ from trajopt.checks.path_equations import path_equations
 from trajopt.checks.violations import equation_tolerance
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
-from trajopt.solution.journal import INTERRUPTED, Attempt, Entry, Journal, Policy, driven, improved
+from trajopt.solution.journal import INTERRUPTED, Attempt, ByAttempts, Entry, Journal, Policy, driven
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import NO_STRUCTURE, Certification
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.run import SolvesStopped
-from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.node_sets import PATH, ArcNodes, Instants, TimeWindow
 
 __all__ = ["Certificate", "Certified"]
 
-AnswerT = TypeVar("AnswerT", bound=Answer)
-
 
 @dataclass(frozen=True)
-class Certified:
+class Certified(ByAttempts):
     """Certified refinement: `solve(problem, refine=Certified(tol=1e-6))`.
+
+    The solution has a `certificate`: on switching arcs, or else on a spline with added nodes. Phases are
+    certified on their splines with added nodes. Iterations and seconds of the solution count those of the
+    refinement, its checks included. Where the certification ends in an error, the solution comes back with a
+    certificate that does not hold and names it.
 
     tol : largest violation of any limit, between nodes too, in the limit's own unit
     equation_tol : largest residual of an equation over an interval of time, relative to its scale; None: tol
@@ -55,8 +57,6 @@ class Certified:
         answer does not depend on the machine and its load
     settings : thresholds of the search, `trajopt.SearchSettings(...)`
     """
-
-    takes_links: ClassVar[bool] = True
 
     tol: float = 1e-6
     degree: int = 16
@@ -73,16 +73,6 @@ class Certified:
         check_instance("settings", self.settings, SearchSettings, "a SearchSettings()")
         most = self.settings.highest_degree
         check_count("degree (up to settings.highest_degree)", self.degree, LOWEST_DEGREE, most)
-
-    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
-        """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.
-
-        progress : called with every iteration of every solve
-        Phases are certified on their splines with added nodes. Iterations and seconds of the solution count
-        those of the refinement, its checks included. Where the certification ends in an error, the solution
-        comes back with a certificate that does not hold and names it.
-        """
-        return improved(solution, self.attempts, solver, progress)
 
     def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
         """Make the attempts of the searches in the journal, and return the certified solution."""

@@ -171,9 +171,9 @@ def _samples_of_data(solution: Solution, times: Array) -> Iterator[Array]:
             yield (samples[kept.any(axis=1)] - start) / factor
 
 
-def dense_samples(solution: Solution, density: Density = CHECK_DENSITY) -> MotionSamples:
-    """The times of a density over the whole motion."""
-    return MotionSamples.at(solution.curve, sample_times(solution, density))
+def dense_samples(solution: Solution) -> MotionSamples:
+    """The times of checks over the whole motion."""
+    return MotionSamples.at(solution.curve, sample_times(solution, CHECK_DENSITY))
 
 
 def node_samples(solution: Solution) -> MotionSamples:

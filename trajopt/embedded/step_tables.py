@@ -198,15 +198,9 @@ def _linear(function: Callable[[Array], Array], size: int, durations: slice, giv
     """A function of x that is linear in all but the durations, which have given values."""
     x = np.zeros(size)
     x[durations] = given
-    here, columns = function(x), []
-    for i in range(size):
-        if durations.start <= i < durations.stop:
-            columns.append(np.zeros(here.size))
-            continue
-        other = x.copy()
-        other[i] = 1.0
-        columns.append(function(other) - here)
-    return Affine(here, sparse.csr_array(np.array(columns).T))
+    here, units = function(x), np.eye(size)
+    units[durations] = 0.0
+    return Affine(here, sparse.csr_array(np.transpose([function(x + unit) - here for unit in units])))
 
 
 def _ones(matrix: sparse.csr_array) -> sparse.csr_array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import LIMIT_ACCURACY
 from trajopt.checks.limit_peaks import LimitPeaks, limit_peaks
 from trajopt.problem.phases import Asked
-from trajopt.solution.journal import Attempt, Entry, Journal, Policy, improved, iterations_on, objection
+from trajopt.solution.journal import Attempt, ByAttempts, Entry, Journal, Policy, iterations_on, objection
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFromMotion
 from trajopt.solvers.run import Fallback, SolvesStopped, TimedSolver, takes_hessian, without_checkpoints
@@ -32,16 +32,14 @@ from trajopt.transcription.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
 if TYPE_CHECKING:
-    from trajopt.solvers.solver import Callback, Solver
-
-AnswerT = TypeVar("AnswerT", bound=Answer)
+    from trajopt.solvers.solver import Solver
 
 LIMITS = "limit nodes"
 FAR = 0.1  # of a limit's size: above it, the first round adds two nodes in every interval
 
 
 @dataclass(frozen=True)
-class LimitNodes:
+class LimitNodes(ByAttempts):
     """Limits between nodes: `solve(problem, refine=LimitNodes())` adds nodes where they are violated.
 
     It is what `solve` does by default; `solve(refine=None)` holds limits at the nodes of the mesh alone.
@@ -59,8 +57,6 @@ class LimitNodes:
     Every further solve takes at most twice the iterations of the first, at least 200.
     """
 
-    takes_links: ClassVar[bool] = True
-
     accuracy: float = LIMIT_ACCURACY
     rounds: int = 6
     newton: bool = True
@@ -73,10 +69,6 @@ class LimitNodes:
     def _least_peak(self) -> float:
         """Smaller than the accuracy: peaks below that grow when others are held down."""
         return 0.5 * self.accuracy
-
-    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
-        """The answer, of a problem or of phases, whose limits are violated least between nodes."""
-        return improved(solution, self.attempts, solver, progress)
 
     def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
         """Add nodes at the peaks of the last answer until its limits hold, and return the best one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimate
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.solution.journal import (
     Attempt,
+    ByAttempts,
     Entry,
     Journal,
     Policy,
     better,
-    improved,
     iterations_on,
     objection,
 )
@@ -32,18 +32,13 @@ from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.knots import split
 from trajopt.splines.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from trajopt.solvers.solver import Callback, Solver
-
-AnswerT = TypeVar("AnswerT", bound=Answer)
-
 MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 SPANS = "halved spans"
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 
 
 @dataclass(frozen=True)
-class Refined:
+class Refined(ByAttempts):
     """Refinement of knots: `solve(problem, refine=Refined())` halves spans until the errors are small.
 
     Two relative errors are estimated in every span: that of path equations between nodes, and what finer
@@ -58,7 +53,6 @@ class Refined:
     errors : "both", or "equations", only that of path equations between nodes
     """
 
-    takes_links: ClassVar[bool] = True
     holds_limits: ClassVar[bool] = False
 
     tol: float = 1e-6
@@ -73,10 +67,6 @@ class Refined:
         check_count("most", self.most, 1)
         check_choice("spans", self.spans, ("adaptive", "uniform"))
         check_choice("errors", self.errors, ("both", "equations"))
-
-    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
-        """The answer, of a problem or of phases, with the smallest error, and the record of the rounds."""
-        return improved(solution, self.attempts, solver, progress)
 
     def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
         """Halve spans of the last answer until its errors are small, and return the best, with its record."""

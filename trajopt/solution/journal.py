@@ -9,11 +9,12 @@ one attempt.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -362,17 +363,24 @@ def rescaled(attempt: Attempt) -> Policy[Entry]:
     return best
 
 
-def improved(
-    answer: AnswerT,
-    policy: Callable[[Journal, Entry], Policy[Entry]],
-    solver: Solver,
-    callback: Callback | None = None,
-) -> AnswerT:
-    """The answer that a policy leads to from another one, with the sums of both, or that one itself."""
-    journal = Journal.after(answer, solver, Run(callback=callback))
-    first = journal.best
-    entry = journal.improve(policy(journal, first))
-    return answer if entry is None or entry is first else journal.solution(entry)
+class ByAttempts(ABC):
+    """A refinement of a single problem, or of phases, by attempts in a journal."""
+
+    takes_links: ClassVar[bool] = True
+
+    @abstractmethod
+    def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
+        """Make attempts after the first entry, and return the best one, or the first."""
+
+    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
+        """The answer that the attempts lead to from another one, with the sums of both, or that one itself.
+
+        progress : called with every iteration of every solve
+        """
+        journal = Journal.after(solution, solver, Run(callback=progress))
+        first = journal.best
+        entry = journal.improve(self.attempts(journal, first))
+        return solution if entry is None or entry is first else journal.solution(entry)
 
 
 def objection(best: Entry, new: Entry) -> str:
