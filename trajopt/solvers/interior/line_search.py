@@ -145,8 +145,8 @@ LAST = 1.0 / 11.0  # of the tolerance: no parameter that is held need be smaller
 class BarrierRule:
     """The parameter of a run and how it is chosen; `is_new`: whether its filter begins anew."""
 
-    def __init__(self, barrier: float, tol: float, is_free: bool) -> None:
-        self.barrier, self.tol, self.is_free, self.is_new = barrier, tol, is_free, True
+    def __init__(self, barrier: float, tol: float) -> None:
+        self.barrier, self.tol, self.is_free, self.is_new = barrier, tol, True, True
         self._least = min(LEAST_BARRIER, barrier)
         self._memory: list[float] = []
 

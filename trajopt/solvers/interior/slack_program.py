@@ -118,12 +118,16 @@ class SlackProgram:
         # Limits of rows with factors are zero: these need none
         at_start = np.asarray(nlp.rows(monitor.start.y))[self.rows]
         self.factors = zero_limit_factors(at_start, low[: at_start.size], high[: at_start.size])
+        self.rows_at_start = self.factors * at_start
         others = np.ones(self.layout.row_count - at_start.size)
         self._by_entry = np.repeat(np.concatenate([self.factors, others]), np.diff(self.layout.starts))
         self.side, self.sign, limit = finite_limits(low, high)
         self.limit = limit - self.sign * BOUND_RELAXATION * np.maximum(1.0, np.abs(limit))
         self.right_sides = row_lower[self.equations]
         self.slack_count, self.n = low.size, free.size
+        ends = np.full((2, low.size), np.inf)
+        ends[(self.sign > 0.0).astype(int), self.side] = self.sign * -self.limit
+        self.widths = ends.sum(axis=0)[self.side]
         of_bound = np.flatnonzero(self.side >= self.rows.size)
         #: gaps of lower and of upper bounds, and their unknowns among all
         self._of_lower, self._of_upper = (
@@ -145,15 +149,11 @@ class SlackProgram:
         """Sums over the gaps of every slack."""
         return np.bincount(self.side, of_gaps, minlength=self.slack_count)
 
-    def inside(self, s: np.ndarray, push: float) -> np.ndarray:
-        """Slacks moved off their limits by `push` of the limit, of the range between two, or absolutely."""
-        low, high = np.full(self.slack_count, -np.inf), np.full(self.slack_count, np.inf)
-        at_low = self.sign > 0.0
-        low[self.side[at_low]], high[self.side[~at_low]] = self.limit[at_low], self.limit[~at_low]
-        width = high - low
-        with np.errstate(invalid="ignore"):
-            least = low + push * np.minimum(np.maximum(1.0, np.abs(low)), width)
-            most = high - push * np.minimum(np.maximum(1.0, np.abs(high)), width)
+    def inside(self, s: np.ndarray, apart: np.ndarray | float) -> np.ndarray:
+        """Slacks moved until gaps are at least `apart`, or a quarter of the range between two limits."""
+        least, most = np.full(self.slack_count, -np.inf), np.full(self.slack_count, np.inf)
+        at_low, end = self.sign > 0.0, self.limit + self.sign * np.minimum(apart, 0.25 * self.widths)
+        least[self.side[at_low]], most[self.side[~at_low]] = end[at_low], end[~at_low]
         return np.fmin(np.fmax(s, least), most)
 
     def point(self, x: np.ndarray, s: np.ndarray) -> Point:

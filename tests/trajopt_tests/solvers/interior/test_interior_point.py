@@ -185,6 +185,19 @@ def test_fine_meshes_take_as_many_steps_as_coarse_ones(intervals):
     assert fine.objective == pytest.approx(coarse.objective, rel=1e-5)
 
 
+@pytest.mark.parametrize("by", [0.0, 1e-6, 1e-3, 1e-2])
+def test_steps_from_a_disturbed_optimum_begin_with_the_gaps_of_its_multipliers(by):
+    """With a barrier parameter of 1e-7 and gaps of 1e-9 it were 62 steps from 1 % off, and 22 cold."""
+    nlp = transcribe(catalogue.build("cart_pole", {}))
+    cold = InteriorPoint().alone.solve(nlp)
+    rng = np.random.default_rng(0)
+    y = cold.y + by * np.maximum(np.abs(cold.y), 0.01) * rng.standard_normal(cold.y.size)
+    start = replace(cold.warm_start, y=np.clip(y, nlp.lower, nlp.upper))
+    warm = InteriorPoint().alone.solve(nlp, start)
+    assert warm.converged and warm.iterations <= cold.iterations // 2
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
+
+
 def test_a_linear_objective_ends_in_a_corner():
     nlp = quadratic_with_rows(
         np.zeros((2, 2)), [-1.0, -2.0], [[1.0, 1.0]], [-INF], [1.5], lower=np.zeros(2), upper=np.ones(2)
