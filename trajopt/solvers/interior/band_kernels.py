@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 
 from trajopt.solvers.newton.compiled_loops import compiled
-from trajopt.solvers.solver import SUM_ROUNDING
 
+EPSILON = float(np.finfo(float).eps)
 COARSE = 1e-9  # relative residual above which equations may depend on each other
 
 # Sums in any order, so that SIMD lanes can share them; NaN and infinity stay what they are.
@@ -323,7 +323,7 @@ def refined_solution(
             starts, columns, groups, rows, values, D, flexibility, v[n:], z[:n], z[n:], w[:n], w[n:]
         )
         if not count:
-            least = max(tol, min(SUM_ROUNDING * size_of_rows, COARSE))
+            least = max(tol, min(EPSILON * size_of_rows, COARSE))
         for _ in range(2):
             for k in range(count + 1):
                 product, other = 0.0, Q[k]
