@@ -203,7 +203,7 @@ class InteriorPointRun:
         Equations that are missed do not raise it, as they say nothing of gaps.
         """
         program, start = self.program, self.monitor.start
-        x, count, multipliers = start.y[program.free], program.rows.size, None
+        x, count, multipliers, barrier = start.y[program.free], program.rows.size, None, 0.0
         if start.has_multipliers:
             multipliers = self._known(start)
             gaps = np.abs(program.gaps(np.concatenate([program.rows_at_start, x[program.bounded]])))
