@@ -50,10 +50,12 @@ def main() -> None:
             for path in (source / package).rglob("*")
             if path.is_file()
         }
-        wheel = built(source, place / "wheel")
+        programs = place / "bare" / ("Scripts" if os.name == "nt" else "bin")
+        venv.create(place / "bare", with_pip=True)
+        wheel = built(source, place / "wheel", programs)
         compare(wheel, files)
         print(f"{wheel.name}: {wheel.stat().st_size / 1e3:.0f} kB")
-        trial(wheel, place)
+        trial(wheel, place, programs)
 
 
 def copied(target: Path) -> Path:
@@ -65,8 +67,8 @@ def copied(target: Path) -> Path:
     return target
 
 
-def built(source: Path, target: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
+def built(source: Path, target: Path, programs: Path) -> Path:
+    command = [str(programs / "python"), "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
     subprocess.run([*command, str(target), str(source)], check=True)
     (wheel,) = target.glob("*.whl")
     return wheel
@@ -87,10 +89,8 @@ def readme_command() -> list[str]:
     return shlex.split(line.rpartition("&&")[2].replace(".venv/bin/", ""))
 
 
-def trial(wheel: Path, place: Path) -> None:
+def trial(wheel: Path, place: Path, programs: Path) -> None:
     """Install the wheel alone in a fresh environment, and use it away from the checkout."""
-    venv.create(place / "bare", with_pip=True)
-    programs = place / "bare" / ("Scripts" if os.name == "nt" else "bin")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def run(*command: str) -> None:
