@@ -22,6 +22,7 @@ from problems.moves.timing.followed_curve import FollowedCurve
 from problems.moves.tool_speed import squared_tool_speeds
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
+from trajopt.base.errors import warn_user
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import Samples
 
@@ -66,6 +67,12 @@ class HandOver(FollowedCurve):
     def converged(self) -> bool:
         """True if the interpolant keeps every limit within the tolerance of the certificate."""
         return self.certificate.holds
+
+    @property
+    def stretch(self) -> float:
+        """`time_scale` by a former name, with a FutureWarning."""
+        warn_user("HandOver.stretch is HandOver.time_scale", FutureWarning)
+        return self.time_scale
 
     def tau(self, t: Any) -> Array:
         """Torques of the motors that the interpolant needs, (..., n) N m or N."""

@@ -92,6 +92,14 @@ def test_a_file_interpolated_as_by_the_controller_keeps_the_limits(tmp_path, mot
     assert np.all((tau >= limits.torque_lower - 1e-4) & (tau <= limits.torque_upper + 1e-4))
 
 
+@pytest.mark.long
+def test_the_former_name_of_the_time_scale_warns_at_the_line_that_reads_it():
+    points = moves.hand_over(moves.retime(ur5(), random_waypoints(1), acceleration=ACCELERATION))
+    with pytest.warns(FutureWarning, match="HandOver.stretch is HandOver.time_scale") as warned:
+        assert points.stretch == points.time_scale
+    assert [each.filename for each in warned] == [__file__]
+
+
 def test_torque_limits_hold_between_the_points():
     motion = moves.retime(ur5(), random_waypoints(1), torque=[60, 90, 60, 10, 10, 10], intervals=500)
     assert motion.certificate["torque"].excess > -1e-3  # the torque is what limits it
