@@ -19,7 +19,7 @@ ORDERS = range(2, 10)
 MOST_TERMS = 800
 MOST_COORDINATES = 6
 EQUATIONS_PER_TERM = 3  # at least, else the fit follows its samples
-SMALLEST_SQUARE = 1e-13  # added to the squared lengths of columns, which are 1
+SMALLEST_SQUARE = 4e-15  # times their count, added to the squared lengths of columns, which are 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +117,13 @@ def least_squares(matrix: Array, right: Array) -> Array:
     """(terms, m) of least |matrix @ x - right|, by normal equations of columns of one length.
 
     A second step with what is missing gives the digits back that squaring loses. Columns without entries, of
-    a coordinate that never moves, get zero.
+    a coordinate that never moves, get zero. What is added to the squares is above the rounding of the normal
+    matrix, so that columns that depend on each other, of coordinates that move together, stay small.
     """
     size = np.linalg.norm(matrix, axis=0)
     matrix = matrix / np.where(size > 0.0, size, 1.0)
     normal = matrix.T @ matrix
-    normal[np.diag_indices_from(normal)] += SMALLEST_SQUARE
+    normal[np.diag_indices_from(normal)] += SMALLEST_SQUARE * len(normal)
     found = np.linalg.solve(normal, matrix.T @ right)
     found += np.linalg.solve(normal, matrix.T @ (right - matrix @ found))
     return found / np.where(size > 0.0, size, 1.0)[:, None]

@@ -8,7 +8,7 @@ import dynamics
 from dynamics.muscles import muscle_paths, surrogate_files
 from dynamics.muscles.geometry_path import GeometryPath, PathPoint
 from dynamics.muscles.muscle_paths import MusclePaths
-from dynamics.muscles.path_fit import largest_arms, latin_hypercube, least_squares
+from dynamics.muscles.path_fit import SMALLEST_SQUARE, largest_arms, latin_hypercube, least_squares
 from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
 
 RANGES = {"shoulder": (-1.0, 1.0), "elbow": (-1.6, -0.6)}
@@ -83,6 +83,18 @@ def test_least_squares_are_those_of_a_singular_value_decomposition():
     idle = np.column_stack([matrix, 0.0 * x])
     assert least_squares(idle, right)[:-1] == pytest.approx(least_squares(matrix, right), abs=1e-9)
     assert not least_squares(idle, right)[-1].any()
+
+
+def test_coordinates_that_move_together_leave_least_squares_small():
+    x = np.random.default_rng(0).uniform(-1.0, 1.0, (400, 1))
+    matrix, right = np.prod(x[:, None] ** all_exponents(3, 5), axis=2), np.sqrt(0.1 + (x - 0.3) ** 2)
+    of_one = x ** np.arange(6)
+    expected, found = least_squares(of_one, right), least_squares(matrix, right)
+    assert np.abs(found).max() < 2.0 * np.abs(expected).max()
+    missed = np.linalg.norm(matrix @ found - right)
+    assert missed == pytest.approx(np.linalg.norm(of_one @ expected - right), rel=1e-6)
+    columns = matrix / np.linalg.norm(matrix, axis=0)
+    assert np.linalg.eigvalsh(columns.T @ columns)[0] > -0.5 * SMALLEST_SQUARE * columns.shape[1]
 
 
 def test_a_kink_is_missed_and_named():
