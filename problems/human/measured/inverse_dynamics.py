@@ -128,8 +128,8 @@ def joint_moments(
     q = np.stack(
         [motion.columns.get(name, np.full(motion.time.size, at_rest[name])) for name in names], axis=1
     )
-    time = _even(motion.time)
-    spline = make_interp_spline(time, _filtered(time, q, cutoff), _degree(motion))
+    degree, time = _degree(motion), _even(motion.time)
+    spline = make_interp_spline(time, _filtered(time, q, cutoff), degree)
     if window is not None:
         time = time[(time >= window[0]) & (time <= window[1])]
         if time.size == 0:
@@ -153,10 +153,14 @@ def _degree(motion: MotionTable) -> int:
 
 
 def _even(time: np.ndarray) -> np.ndarray:
-    """Times of a fixed rate where those of a file were rounded from them to milliseconds, else the same."""
-    even = np.linspace(time[0], time[-1], time.size)
+    """Times of a fixed rate where those of a file were rounded from them to milliseconds, else the same.
+
+    The rate is below 250 Hz: a row that is missing is further off then than rounding moves times.
+    """
+    even, step = np.linspace(time[0], time[-1], time.size, retstep=True)
     off = [np.abs(time - other).max() for other in (even, ROUNDED * np.round(time / ROUNDED))]
-    return even if 1e-4 * np.diff(even).min() < off[0] <= ROUNDED and off[1] < 1e-3 * ROUNDED else time
+    rounded = 1e-4 * step < off[0] <= ROUNDED and off[1] < 1e-3 * ROUNDED and step > 4.0 * ROUNDED
+    return even if rounded else time
 
 
 def _filtered(time: np.ndarray, q: np.ndarray, cutoff: float | None) -> np.ndarray:

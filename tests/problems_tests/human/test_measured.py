@@ -162,9 +162,20 @@ def test_what_cannot_be_computed_is_refused_by_what_is_missing(folder, osim, mot
     shaken = motion.time + 4e-4 * np.sin(100.0 * motion.time)  # as little as rounding, and not rounded
     with pytest.raises(ProblemError, match="needs a fixed rate"):
         joint_moments(osim, replace(motion, time=shaken))
+    for rate in (120, 200, 1000):  # a row that is missing is no rounding
+        time = np.delete(np.round(np.arange(motion.time.size + 1) / rate, 3), 200)
+        with pytest.raises(ProblemError, match="needs a fixed rate"):
+            joint_moments(osim, replace(motion, time=time))
+    first = {name: values[:1] for name, values in motion.columns.items()}
+    with pytest.raises(ProblemError, match="has 1 rows: give more than 5"):
+        joint_moments(osim, MotionTable(motion.time[:1], first))
 
 
 def test_times_rounded_to_milliseconds_are_those_of_a_fixed_rate(osim, motion):
+    every = slice(None, 397, 3)  # 133 Hz, up to 0.99 s
+    motion = replace(
+        motion, time=motion.time[every], columns={k: x[every] for k, x in motion.columns.items()}
+    )
     exact = joint_moments(osim, motion)
     rounded = joint_moments(osim, replace(motion, time=np.round(motion.time, 3)))
     assert rounded.time == pytest.approx(exact.time, abs=1e-12)
