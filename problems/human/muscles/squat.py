@@ -93,14 +93,15 @@ def solve_squat(
     """The optimum of `squat_to_stand`, whose options these are.
 
     Weak reserves leave no way from a motion by hand: the first search has strong ones, the second those that
-    are asked for, both on a coarse mesh, from which the last one starts. No nodes are added where limits
-    are exceeded between those of the mesh.
+    are asked for, both on a coarse mesh, from which the last one starts: the second one goes to the last
+    tolerance, as what a rough answer leaves may lead the last one astray. No nodes are added where limits are
+    exceeded between those of the mesh.
     """
     last = squat_to_stand(model, intervals=intervals, reserves=reserves, **options)  # first, for its refusals
     start = None
-    for strength in (max(STRONG, reserves), reserves):
+    for strength, tolerance in ((max(STRONG, reserves), ROUGH), (reserves, TOLERANCE)):
         problem = squat_to_stand(model, intervals=COARSE, reserves=strength, **options)
-        start = _solved(problem, start, ROUGH)
+        start = _solved(problem, start, tolerance)
     return _solved(last, start, TOLERANCE)
 
 
