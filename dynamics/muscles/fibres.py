@@ -250,7 +250,7 @@ class Fibres:
                     lines.append(
                         f"fibres of '{name}' are {fault}: {values[at]:.3g} at {time[at]:.4g} s; "
                         "check its tendon slack length and the motion"
-                        + f", or leave out its passive force, {pull:.2g} of the largest (--no-passive)"
-                        * bool(pull > 1.0)
+                        + f", or leave out its passive force, {pull:.2g} of the largest (passive=False, in "
+                        "commands --no-passive)" * bool(pull > 1.0)
                     )
         return tuple(lines)

@@ -184,7 +184,7 @@ def test_fibres_beyond_the_curves_are_named_with_their_times():
     assert "fibres of 'one' are stretched above 1.8 optimal lengths: 1.9 at 0.5 s" in lines[0]
     assert "fibres of 'two' are shortened below 0.2 optimal lengths: 0.1 at 1 s" in lines[1]
     pull = (np.exp(4.0 * 0.9 / 0.6) - np.exp(4.0 * -0.8 / 0.6)) / (np.exp(4.0) - np.exp(4.0 * -0.8 / 0.6))
-    assert f"leave out its passive force, {pull:.2g} of the largest (--no-passive)" in lines[0]
+    assert f"leave out its passive force, {pull:.2g} of the largest (passive=False, in commands " in lines[0]
     resting = fibres(passive=False).beyond_curves(lengths, np.ones((3, 2)), time)
     assert "passive" not in resting[0] + lines[1]
 
