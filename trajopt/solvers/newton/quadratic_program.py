@@ -183,8 +183,10 @@ class _Homotopy:
             event = self.advance()
             if event is None:
                 return self.solution(changes)
+            count = len(self.factors.active)
             if not self.change(*event):
-                if self.tau >= 1.0 - ROUNDING:  # a limit that depends on others is met with them, at the end
+                # At the end a limit that depends on others is met with them, where none was dropped for it
+                if self.tau >= 1.0 - ROUNDING and len(self.factors.active) == count:
                     return self.solution(changes)
                 break
             changes += 1
@@ -320,6 +322,7 @@ def factorized(H: Matrix, A: Matrix, active: list[int], patterns: Patterns) -> K
 
 
 def kkt_of(H: Matrix, A: Matrix, active: list[int], patterns: Patterns) -> DenseKkt | SparseKkt:
+    """K for active constraints of A (m, n), by the kind of H."""
     return SparseKkt(H, A, active, patterns) if isinstance(H, Triplets) else DenseKkt(H, A[active])
 
 

@@ -116,6 +116,19 @@ def test_contradicting_limits_end_the_way_before_its_end():
     assert found is None or found.tau < 1.0
 
 
+def test_a_way_whose_last_exchange_fails_ends_where_it_is():
+    """The exchange drops a row for one that is 1e-8 beside the other row, which still does not go in."""
+    first, last = np.array([0.5, np.sqrt(0.75)]), np.array([0.0, 1.0])
+    between = last + 1.5e-8 * first
+    A, end = np.stack([first, between / np.linalg.norm(between), last]), np.array([1.0, 2.0])
+    lower, upper = np.array([-np.inf, -np.inf, 2.0]), A @ end
+    upper[1:] = upper[1] * (1.0 - 1e-13), np.inf  # between them the limit is met just before the end
+    program = QuadraticProgram(np.eye(2), last - first - end, A, lower, upper)
+    found = minimum_by_homotopy(program, np.array([1.0, 0.0, -1.0]), np.array([1, 0, -1]), 10)
+    assert (A @ found.d <= upper + 1e-9).all()
+    np.testing.assert_allclose(found.d, end, rtol=1e-9)
+
+
 @pytest.mark.parametrize("factor", [1.0, 3.0, -1.0])
 def test_a_strict_way_leaves_out_limits_that_depend_on_equations(factor):
     """x + y = 1, and a limit of its multiple that it meets, both of them active at first."""
