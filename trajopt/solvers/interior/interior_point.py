@@ -27,6 +27,7 @@ from trajopt.solvers.solver import (
     FEASIBILITY,
     FURTHER_ROWS,
     LITTLE,
+    ROUNDING,
     Program,
     Result,
     Run,
@@ -71,7 +72,7 @@ class InteriorPoint(InteriorSteps):
     time_limit      wall seconds allowed, None: no limit; checked at every evaluation
     feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
     barrier         first barrier parameter, at which all products of gaps and multipliers begin; None: the
-                    mean gap of the start, with multipliers of one
+                    mean gap of the start, with multipliers of one. Starts with multipliers give their own
 
     The time of a step grows with the number of intervals, and with the cube of the unknowns of one, in
     arms, systems and robots on feet. IPOPT goes on from the best point where the method gets stuck, takes
@@ -210,7 +211,8 @@ class InteriorPointRun:
             mean = float((gaps * multipliers.z).sum()) / max(1, gaps.size)
             # Above 1e-3 the start is left: an energy budget disturbed by 1 % takes 40 steps for 11
             barrier = FURTHER_ROWS if self.lacks_rows else min(max(LAST * self.tol, mean), 1e-3)
-            apart = barrier / np.maximum(multipliers.z, np.sqrt(barrier))
+            rounding = ROUNDING * np.maximum(1.0, np.abs(program.limit))  # of gaps: they must not be zero
+            apart = np.maximum(barrier / np.maximum(multipliers.z, np.sqrt(barrier)), rounding)
         else:
             apart = PUSH * np.minimum(np.maximum(1.0, np.abs(program.limit)), program.widths)
         s = program.inside(np.concatenate([np.zeros(count), x[program.bounded]]), apart)

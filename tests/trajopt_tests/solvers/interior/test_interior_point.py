@@ -198,6 +198,20 @@ def test_steps_from_a_disturbed_optimum_begin_with_the_gaps_of_its_multipliers(b
     assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("factor", [0.0, 1e-12, 1e3, 1e16])
+def test_multipliers_of_any_size_begin_at_gaps_that_are_not_zero(factor):
+    """A gap of 1e-25 is rounded to zero beside its limit, and mu / t to infinity."""
+    bounds = {"lower": np.zeros(3), "upper": np.array([1.0, 0.5, INF])}
+    nlp = quadratic_with_rows(np.eye(3), [-1.0, -2.0, -3.0], np.ones((1, 3)), [-INF], [1.5], **bounds)
+    cold = InteriorPoint().alone.solve(nlp)
+    start = cold.warm_start
+    names = ("row_multipliers", "lower_multipliers", "upper_multipliers")
+    scaled = {name: factor * getattr(start, name) for name in names}
+    warm = InteriorPoint().alone.solve(nlp, replace(start, y=start.y + 1e-3, **scaled))
+    assert warm.converged and warm.iterations <= 2 * cold.iterations
+    np.testing.assert_allclose(warm.y, cold.y, atol=1e-6)
+
+
 def test_a_linear_objective_ends_in_a_corner():
     nlp = quadratic_with_rows(
         np.zeros((2, 2)), [-1.0, -2.0], [[1.0, 1.0]], [-INF], [1.5], lower=np.zeros(2), upper=np.ones(2)
