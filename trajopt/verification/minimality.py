@@ -76,6 +76,7 @@ class Minimality:
 
     reason : why the motion is no minimum; empty where nothing says so
     note : what was not looked at, and why; empty where all was
+    crossed : the jump at a knot across which optimality was looked at to first order alone; or empty
     gain : sum of multiplier times distance over all limits, relative to all costs together or, where those
         are smaller, a thousandth of what they are scaled to; by what the objective changes when a solver goes
         on, where the sum is above what is allowed and this is less
@@ -84,6 +85,7 @@ class Minimality:
     reason: str = ""
     note: str = ""
     gain: float = 0.0
+    crossed: str = ""
 
 
 def minimality(
@@ -108,10 +110,11 @@ def minimality(
     if reason or not any(program.objectives for program in nlp.programs):
         return Minimality(reason, "", gain)
     small = nlp.variable_count <= LARGEST
-    if small and (reason := lower_across_jumps(nearby, max(size, SMALL), allowed)):
+    reason, crossed = lower_across_jumps(nearby, max(size, SMALL), allowed) if small else ("", "")
+    if reason:
         return Minimality(reason, "", gain)
     if not nlp.has_hessian:
-        return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain)
+        return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain, crossed)
     if not small:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
     reason = lower_by_a_step(nearby, size, allowed)
@@ -120,7 +123,7 @@ def minimality(
     reason = reason or lower_off_limits(nearby, size)
     flat = [] if reason else _flat_directions(nearby)
     reason = reason or lower_where_flat(nearby, flat, size)
-    return Minimality(reason, UNCURVED if flat and not reason else "", gain)
+    return Minimality(reason, UNCURVED if flat and not reason else "", gain, crossed)
 
 
 def _gain(nlp: NLP | LinkedProgram, point: WarmStart, size: float, allowed: float) -> float:

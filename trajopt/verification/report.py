@@ -191,7 +191,7 @@ class Report:
     @cached_property
     def _of_optimum(self) -> OptimumError:
         """The estimate, by one more solve the first time that it is asked for."""
-        if self.answer is None or not self.costs or not self.holds:
+        if self.answer is None or not self.costs or not self.holds or self.minimality.crossed:
             return OptimumError(None)
         certificates = [part.certificate for part in self.answer.parts]
         certified = all(each is not None and each.holds for each in certificates)  # which says more
@@ -211,6 +211,8 @@ class Report:
     def optimum(self) -> str:
         """The estimate in words, or why there is none; empty without PASS, and where a certificate holds."""
         error, reason = self._of_optimum
+        if self.holds and self.minimality.crossed:
+            return self.minimality.crossed
         if error is None:
             return (
                 reason and f"locally optimal on this mesh; no estimate of the error of the optimum: {reason}"

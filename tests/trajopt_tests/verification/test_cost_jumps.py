@@ -1,4 +1,4 @@
-"""Costs that jump by a comparison: motions that are stationary in spite of them fail, optima pass."""
+"""Costs and rates that jump by a comparison: motions stationary in spite of them fail, optima pass."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -70,6 +70,39 @@ def side_of_phases() -> Asked:
     return phases
 
 
+def field(before: float, after: float, duration: Any = 2.0) -> trajopt.Problem:
+    """A mass from rest to rest against a force, x'' = u - F(x), that jumps where it is at a knot.
+
+    Its motion is symmetric about that knot with every force, x - 1/2 but for rounding, which does not decide.
+    """
+    system = trajopt.system(
+        ["x", "v"],
+        ["u"],
+        lambda node: [node.v, node.u - casadi.if_else(node.x > 0.5 + 1e-12, after, before)],
+    )
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=duration))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    return costing(problem, EFFORT)
+
+
+def drag() -> trajopt.Problem:
+    """Drag above a speed that constant push reaches at a knot."""
+    system = trajopt.system(["v"], ["u"], lambda n: [n.u - casadi.if_else(n.v > 0.75 + 1e-12, 0.5, 0.0)])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[1.0])
+    return costing(problem, EFFORT)
+
+
+def field_and_line() -> trajopt.Phases:
+    system = trajopt.system(["x", "v"], ["u"], lambda node: [node.v, node.u])
+    line = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=1.0))
+    line.start_at(x=[1.0, 0.0])
+    line.end_at(x=[1.5, 0.0])
+    return trajopt.Phases(field(0.0, 2.0), costing(line, EFFORT))
+
+
 class Toll:
     """10 per second above a speed of 1, as a function without CasADi."""
 
@@ -97,6 +130,13 @@ WRONG = {
     "function": lambda: costing(mass((0.5, 5.0), limit=4.0), trajopt.duration, trajopt.block_term(Toll())),
     "parameter": toll_after_a_parameter,
     "phases": side_of_phases,
+    # 1.56395 in two phases that meet at the jump; the motion found costs 2
+    "rates": lambda: field(0.0, 2.0),
+    "rates that fall": lambda: field(3.0, 0.0),
+    "rates in free time": lambda: costing(field(0.0, 2.0, (0.5, 5.0)), trajopt.duration),
+    "rates by speed": drag,  # 0.8565 for 1.125
+    "rates in a phase": field_and_line,
+    "rates and more": lambda: costing(field(0.0, 2.0), jump(lambda n: n.x > 0.5 + 1e-12, -8.0)),
     "rest of a division": lambda: costing(
         mass(), EFFORT, trajopt.term(lambda n: 30.0 * casadi.fmod(n.x + 2.0, 0.7), name="rest")
     ),
@@ -142,6 +182,12 @@ def data() -> trajopt.Problem:
     return costing(problem, EFFORT, trajopt.term(lambda node: node.data("price"), name="price"))
 
 
+def field_held() -> trajopt.Problem:
+    problem = field(0.0, 2.0)
+    problem.subject_to(trajopt.state("x"), equals=0.5, over=[1.0])
+    return problem
+
+
 RIGHT = {
     # Full speed all the way: limits hold what the jump adds
     "at a limit": (lambda: costing(point((0.1, 5.0), 1.0), jump(lambda n: n.x > 0.45, 4.0, 1.0)), 2.65),
@@ -162,6 +208,12 @@ RIGHT = {
     "no jump of the product": (
         lambda: costing(mass(), EFFORT, trajopt.term(lambda n: casadi.sign(n.v) * n.v, name="p")),
         13.0,
+    ),
+    "rates by symmetry": (lambda: field(1.0, -1.0), 6.0),
+    "rates at a knot that is held": (field_held, 2.0),
+    "rates that a cost balances": (
+        lambda: costing(field(0.0, 2.0), jump(lambda n: n.x > 0.5 + 1e-12, -4.0)),
+        -2.0,
     ),
     "joined": (
         # x starts at 0: the pieces meet at x = 0.5 in value
@@ -205,3 +257,29 @@ def test_a_cost_that_has_changed_jumps_nowhere(tmp_path):
     report = trajopt.Solution.load(tmp_path / "x.npz", problem=cheaper).verify()
 
     assert "whose cost must have changed" in report.reason and "at a node" not in report.reason
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("before", "after"), [(1.0, -1.0), (-5.0, 5.0)])
+def test_a_crossing_at_a_knot_that_is_stationary_is_not_called_optimal(before, after):
+    """6 is the optimum of the first, of the second 24 is the largest of all crossings: 23.551 in phases."""
+    report = trajopt.solve(field(before, after)).verify()
+
+    assert report.holds, report.reason
+    assert "locally optimal" not in str(report)
+    assert "jumps from" in report.optimum and "to first order alone" in report.optimum
+    assert report.error_of_optimum is None
+
+
+@pytest.mark.long
+def test_rates_that_jump_at_a_given_time_leave_the_motion_optimal():
+    system = trajopt.system(
+        ["x", "v"], ["u"], lambda node: [node.v, node.u - casadi.if_else(node.t > 1.0 + 1e-12, 2.0, 0.0)]
+    )
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    report = trajopt.solve(costing(problem, EFFORT)).verify()
+
+    assert report.holds, report.reason
+    assert report.optimum.startswith("locally optimal")
