@@ -93,13 +93,14 @@ def solve_squat(
     """The optimum of `squat_to_stand`, whose options these are.
 
     Weak reserves leave no way from a motion by hand: the first search has strong ones, the second those that
-    are asked for, both on a coarse mesh, from which the last one starts: the second one goes to the last
-    tolerance, as what a rough answer leaves may lead the last one astray. No nodes are added where limits are
+    are asked for, both on a coarse mesh. A third goes from there to the last tolerance, as a rough answer
+    may lead astray the last one, which starts from it. No nodes are added where limits are
     exceeded between those of the mesh.
     """
     last = squat_to_stand(model, intervals=intervals, reserves=reserves, **options)  # first, for its refusals
     start = None
-    for strength, tolerance in ((max(STRONG, reserves), ROUGH), (reserves, TOLERANCE)):
+    searches = (max(STRONG, reserves), ROUGH), (reserves, ROUGH), (reserves, TOLERANCE)
+    for strength, tolerance in searches:
         problem = squat_to_stand(model, intervals=COARSE, reserves=strength, **options)
         start = _solved(problem, start, tolerance)
     return _solved(last, start, TOLERANCE)
