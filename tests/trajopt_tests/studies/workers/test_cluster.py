@@ -28,7 +28,8 @@ PATIENT = {
     f"distributed.{name}": f"{PATIENCE:.0f}s"
     for name in ("deploy.lost-worker-timeout", "comm.timeouts.connect", "comm.timeouts.tcp")
 }
-PATIENT["distributed.scheduler.allowed-failures"] = 1  # of a point: a worker starts for each, 3 by default
+#: Of a point, for each of which a worker starts: 3 by default
+ONE_FAILURE = {"distributed.scheduler.allowed-failures": 1}
 QUIET = {"silence_logs": "CRITICAL", "dashboard_address": ":0"}
 
 
@@ -43,7 +44,7 @@ def local_cluster(distributed):
     import dask
 
     with (
-        dask.config.set(PATIENT),
+        dask.config.set(PATIENT | ONE_FAILURE),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found,
     ):
         yield found
