@@ -8,15 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dynamics.blocks.declared_quantities import QUANTITIES, WITHOUT_MASS, DeclaredQuantity, needs_mass
 from dynamics.model.body import Body, Frame, floating_joints
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.model.shape import Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dynamics.blocks.declared_quantities import DeclaredQuantity
     from dynamics.blocks.designed_block import DesignedBlock
     from dynamics.blocks.model_block import ModelBlock
     from dynamics.quantities.kinematics import Poses
@@ -69,16 +68,12 @@ class RigidBodyModel(KinematicTree):
 
         Of a robot without mass those alone that need none.
         """
-        from dynamics.blocks.declared_quantities import QUANTITIES, WITHOUT_MASS
-
         if self.has_no_mass:
             return {name: quantity for name, quantity in QUANTITIES.items() if name in WITHOUT_MASS}
         return QUANTITIES
 
     def check_quantity(self, name: str) -> None:
         """InertiaError where a quantity needs a mass and no link has one."""
-        from dynamics.blocks.declared_quantities import needs_mass
-
         if needs_mass(name):
             self.check_mass(f"the quantity {name!r}")
 

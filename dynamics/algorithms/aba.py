@@ -10,8 +10,6 @@ and outward a = (u - U' A_parent) / D. World axes need no transforms: the sums a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -59,11 +57,8 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.kinematic_tree import packed_with_mass
+from dynamics.model.kinematic_tree import KinematicTree, packed_with_mass
 from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 # I_A = [[J, H], [H', M]], then p_A: summed over groups into the parent
 J_A, H_A, M_A, P_A = MOVED, MOVED + 6, MOVED + 15, MOVED + 21

@@ -24,10 +24,9 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.simd import load, same, store, width
 from dynamics.kernels.spatial_algebra import workspace
-from dynamics.model.kinematic_tree import packed_with_mass
+from dynamics.model.kinematic_tree import KinematicTree, packed_with_mass
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
     from dynamics.model.packed_model import PackedModel
 
 

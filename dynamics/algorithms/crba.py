@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -22,11 +20,8 @@ from dynamics.kernels.rotation_vectors.stumpff import stumpff
 from dynamics.kernels.rotation_vectors.turned_body import place_turned, vector
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load3, load6, load_frame, put, workspace
-from dynamics.model.kinematic_tree import packed_with_mass
+from dynamics.model.kinematic_tree import KinematicTree, packed_with_mass
 from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA = POSED  # summed over the subtree
 SLOTS = POSED + 10

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +13,7 @@ from dynamics.algorithms.rnea_derivatives import stacked_rows
 from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
-from dynamics.model.kinematic_tree import packed_of
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
+from dynamics.model.kinematic_tree import KinematicTree, packed_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.kinematic_tree import packed_with_mass
+from dynamics.model.kinematic_tree import KinematicTree, packed_with_mass
 from dynamics.model.packed_model import (
     ARMATURE,
     COORDINATE,
@@ -55,7 +55,6 @@ from dynamics.model.packed_model import (
 )
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
     from dynamics.model.packed_model import PackedModel
 
 # slots of a body in the workspace

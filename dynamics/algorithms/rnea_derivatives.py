@@ -65,11 +65,10 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
-from dynamics.model.kinematic_tree import packed_with_mass
+from dynamics.model.kinematic_tree import KinematicTree, packed_with_mass
 from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
     from dynamics.model.packed_model import PackedModel
 
 EXTERNAL = SWEPT  # sum of the external wrenches over the subtree

@@ -9,7 +9,7 @@ so one composite recursion serves all outputs (derivation in docs/derivations.md
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,11 +69,8 @@ from dynamics.kernels.spatial_algebra import (
     zero3,
 )
 from dynamics.kernels.transposition import nodes_first
-from dynamics.model.kinematic_tree import packed_with_mass
+from dynamics.model.kinematic_tree import KinematicTree, packed_with_mass
 from dynamics.model.packed_model import COORDINATE, LINK, PARENT
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 # summed over subtrees, as the sums of the sweep
 ADJOINT_FACTOR, ADJOINT_MOMENT = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,7 @@ from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import add, add_scaled, cross, dot, scale, sub, workspace
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.model.packed_model import COORDINATE, PARENT
 from dynamics.model.scene import Scene
 from dynamics.quantities.packed_shapes import robot_shapes, scene_shapes
@@ -46,9 +47,6 @@ from dynamics.quantities.shape_pairs import (
     coverage,
     link_pairs,
 )
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 Array = np.ndarray
 

@@ -7,7 +7,6 @@ conservative force is -dU/dq (the sign of Savin's (22), not that of his (24)).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +17,8 @@ from dynamics.kernels.node_batch import batch
 from dynamics.kernels.rotation_vectors.serial_motion import computed_frame, computed_motion
 from dynamics.kernels.transposition import nodes_first
 from dynamics.model.checks.validation import finite_number
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import KinematicTree, packed_of
 from dynamics.quantities.frames import frame_curvature, frame_requests, frame_values
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)

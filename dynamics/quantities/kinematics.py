@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +11,10 @@ from numpy.typing import ArrayLike
 from dynamics.arguments import names_of
 from dynamics.kernels.rotation_vectors.serial_motion import computed_frame, computed_motion
 from dynamics.kernels.transposition import nodes_first
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.quantities.frames import frame_requests, frame_values
 from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
 from dynamics.quantities.poses import pose_values
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)

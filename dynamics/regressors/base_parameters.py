@@ -8,19 +8,15 @@ of the base inertial parameters of robots, J. Robotic Systems 8(4), 1991).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array
 from dynamics.errors import ModelError
-from dynamics.model.kinematic_tree import checked_model
+from dynamics.model.kinematic_tree import KinematicTree, checked_model
 from dynamics.regressors.dynamic_parameters import PER_LINK, dynamic_parameter_names
 from dynamics.regressors.regressor import regressor
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 # Length of a column of length 1 across those before it: rounding leaves 1e-14 of one that depends on them, an
 # offset of a tenth of a millimetre 1e-4 of one that does not.

@@ -7,7 +7,7 @@ Estimation of inertial parameters of manipulator loads and links, IJRR 5(3), 198
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,13 +20,10 @@ from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
 from dynamics.kernels.simd import width
 from dynamics.kernels.spatial_algebra import add, cross, dot, increase, load3, load6, workspace
 from dynamics.model.checks.validation import finite_number
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import KinematicTree, packed_of
 from dynamics.model.packed_model import COORDINATE, LINK, PARENT
 from dynamics.regressors.dynamic_parameters import PER_LINK, dynamic_parameter_names, joint_columns
 from dynamics.regressors.link_motion import classical_motion, in_link, link_frame, sweep_motion
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 SLOTS = 42
 

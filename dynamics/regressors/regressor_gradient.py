@@ -17,8 +17,6 @@ since, seen from the body, joint k turns all that lies further in. All of it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -42,14 +40,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import KinematicTree, packed_of
 from dynamics.model.packed_model import COORDINATE, LINK, PARENT
 from dynamics.regressors.dynamic_parameters import dynamic_parameter_names, joint_columns
 from dynamics.regressors.link_motion import in_link, link_frame, sweep_motion
 from dynamics.regressors.regressor import body_columns, positive_smoothing
-
-if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import KinematicTree
 
 AXIS_IN_LINK, TURNED = 42, 48  # further slots: S_i in the axes of the link at hand, and S_i x* f_i
 SLOTS = 54

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.arguments import check_known, check_positive, numbers
 from trajopt.base.errors import OptionError
+from trajopt.graph.protocols import Term
 from trajopt.graph.quantities import PARAMETER
 from trajopt.splines.node_sets import Neighbours
 from trajopt.terms import term as terms
@@ -25,7 +26,6 @@ from trajopt.terms.term import ExpressionTerm, Quantity
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
-    from trajopt.graph.protocols import Term
     from trajopt.graph.trace import NodeSymbols
 
 

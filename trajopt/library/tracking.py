@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import numbers
 from trajopt.base.errors import ShapeError
+from trajopt.splines.node_sets import Over
 from trajopt.terms.arithmetic import Combination, dot, matrix_columns, sines_of_turn
 from trajopt.terms.term import ExpressionTerm, Quantity, Target, position
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
     from trajopt.graph.trace import NodeSymbols
-    from trajopt.splines.node_sets import Over
 
 
 def distance_to_data(quantity: Quantity, data: Quantity) -> Combination:

@@ -104,8 +104,8 @@ def times(solution: Solution) -> NDArray[np.float64]:
     return np.concatenate([knots[:1], spans.ravel(), knots[-1:]])
 
 
-GivenFigure: TypeAlias = "FigureBase | None"  # a figure, or a part of one
-GivenAxes: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
+GivenFigure: TypeAlias = FigureBase | None  # a figure, or a part of one
+GivenAxes: TypeAlias = Axes | Sequence[Axes] | np.ndarray | None
 
 
 class NotebookFigure(Figure):

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import Interpolation, data_of
+from trajopt.graph.protocols import Term
 from trajopt.problem import input_checks
 from trajopt.problem.constraints import coordinate_bounds as bounds
 from trajopt.problem.constraints.designs import design_of
@@ -44,9 +46,7 @@ from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 
 if TYPE_CHECKING:
-    from trajopt.base.arrays import Array
     from trajopt.display.facts import ProblemSummary
-    from trajopt.graph.protocols import Term
 
 # One for all coordinates, or one each; those of states by their names.
 Values = float | ArrayLike | Sequence[float | None] | Mapping[str, Any] | None

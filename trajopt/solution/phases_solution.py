@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import SolutionFileError
 from trajopt.problem.phases import Phases
+from trajopt.solution.records import Certification
 from trajopt.solution.solution import Answer, Solution
 
 if TYPE_CHECKING:
     from trajopt.certificates.certificate import Certificate
-    from trajopt.solution.records import Certification
     from trajopt.verification.report import Report
 
 

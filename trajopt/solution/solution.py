@@ -19,7 +19,7 @@ from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError, printable
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols import Values
+from trajopt.graph.protocols import Term, Values
 from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf, quantity_of
 from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Relaxation
@@ -38,7 +38,6 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.certificates.certificate import Certificate
     from trajopt.display.curves import Samples
-    from trajopt.graph.protocols import Term
     from trajopt.parametric.covariance import Covariance
     from trajopt.parametric.sensitivity import Sensitivity
     from trajopt.transcription.nlp import Scaling

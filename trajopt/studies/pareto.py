@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trajopt.api.solve import solve
 from trajopt.base.errors import ProblemError
 from trajopt.checks.path_equations import quadrature
+from trajopt.graph.protocols import Term
+from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
+from trajopt.solvers.solver import Solver
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.sweep import sweep
 from trajopt.studies.workers.workers import Where
-
-if TYPE_CHECKING:
-    from trajopt.graph.protocols import Term
-    from trajopt.problem.problem import Problem
-    from trajopt.solvers.solver import Solver
 
 WEIGHT = "weight"
 

@@ -25,13 +25,15 @@ from trajopt.studies.workers import cluster
 
 if TYPE_CHECKING:
     from distributed import Client
+else:
+    Client = object  # Dask may be missing
 
 MOST_PROCESSES = 1024
 
 P = ParamSpec("P")
 R = TypeVar("R")
 #: An executor, the address of a Dask scheduler, or a client of Dask.
-Where: TypeAlias = "Executor | str | Client"
+Where: TypeAlias = Executor | str | Client
 
 
 class Workers:
