@@ -13,7 +13,7 @@ from problems.gallery.legged.solo import FEET, STANDING, minimize_effort, solo
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
 from trajopt.certificates.certificate import Certificate
 from trajopt.problem.costs_and_constraints import Relaxation
-from trajopt.problem.measured_start import MeasuredStart, with_measured_start
+from trajopt.problem.measured_start import MeasuredStart, StartState, with_measured_start
 from trajopt.transcription.transcribe import transcribe
 
 N = STANDING.size
@@ -123,7 +123,7 @@ def test_velocities_change_by_the_least_that_stops_the_feet(kind):
     state = start.applied(relaxed, all_rows=True)
     assert not state.relaxations  # all rows hold now
     rows = [row for row in start.rows if row.of_v.any() and relaxed.constraints[row.number].hold != "implied"]
-    at = start.at(relaxed)
+    at = StartState(start, relaxed)
     J = np.concatenate([at.slope(row, "v") for row in rows])
     q = next(each.lower for each in relaxed.constraints if each.name == "q at the start")
     momentum = solo().mass_matrix(q) @ change
