@@ -93,7 +93,7 @@ class Motion(ABC):
         """The largest excess at times (k,) of every kind of limit that there is."""
         curves = {"position": self.q, "speed": self.v, "acceleration": self.a}
         curves |= {"jerk": self.jerk, "torque": self.tau, TOOL_SPEED: self.tool_speeds}
-        found = []
+        found: list[LimitLine] = []
         for name, ends in self.limits_at(t).by_name(self.position_limits).items():
             columns = self.limits.columns(name, self.joint_names)
             found.append(worst_line(name, columns, relative_excess(curves[name](t), *ends), t))

@@ -1,5 +1,7 @@
 """Poses that reach given positions and orientations: least squares from a start, within limits of joints."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -149,7 +149,7 @@ class ReachWarning(UserWarning):
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """A warning at the line that called the packages, whatever of Python's library lies between."""
-    level, frame = 2, sys._getframe(1)
+    level, frame = 2, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
         if package not in OWN_PACKAGES and package not in sys.stdlib_module_names:

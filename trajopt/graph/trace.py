@@ -57,7 +57,7 @@ class NodeSymbols:
 
 def column_of(node: NodeSymbols, quantity: str) -> Expression:
     """The symbols of a quantity by its key, "v" or "position:foot"; never a coordinate of the same name."""
-    return node._symbol(quantity)
+    return node._symbol(quantity)  # pyright: ignore[reportPrivateUsage]  not a user's name
 
 
 class _Family:

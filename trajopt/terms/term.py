@@ -5,6 +5,8 @@ A class computes value and derivatives with NumPy, without tracing.
 Pictures show objects around the robot beside a term: an obstacle, or a target.
 """
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 import sys

@@ -125,7 +125,7 @@ class HandOver(FollowedCurve):
         """The narrowest limits met on each part of a grid, (parts or 1, 1, n)."""
         t = grid * (self.source.duration / self.duration)
         every = np.union1d(t, self.source.borders)
-        first, found = np.searchsorted(every, t[:-1]), {}
+        first, found = np.searchsorted(every, t[:-1]), dict[str, tuple[Array, Array]]()
         for name, (lower, upper) in self.source.bounds_at(0.5 * (every[:-1] + every[1:])).items():
             if lower.ndim > 1:  # else the same everywhere
                 lower, upper = np.maximum.reduceat(lower, first), np.minimum.reduceat(upper, first)

@@ -3,6 +3,8 @@
 An energy budget is lower <= integral of a term over a part of the motion <= upper.
 """
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from collections.abc import Iterator
