@@ -48,8 +48,9 @@ def random_model(
     parents: Sequence[int] = PARENTS,
     kinds: Sequence[str] = KINDS,
     geared: Sequence[bool] = (),
+    offset: float = 0.0,
 ) -> RigidBodyModel:
-    """A tree with links "link0", ... on joints "joint0", ..."""
+    """A tree with links "link0", ... on joints "joint0", ... of displacement q + offset."""
     rng = np.random.default_rng(seed)
     bodies = []
     for i, (parent, kind) in enumerate(zip(parents, kinds, strict=True)):
@@ -59,6 +60,7 @@ def random_model(
             axis=rng.normal(size=3),
             rotation=random_rotation(rng),
             position=rng.normal(size=3),
+            offset=offset,
             rotor=random_rotor(rng) if i < len(geared) and geared[i] else None,
         )
         carrier = None if parent < 0 else f"link{parent}"
@@ -67,9 +69,9 @@ def random_model(
     return RigidBodyModel(bodies, name=f"random tree, seed {seed}")
 
 
-def random_chain(seed: int, kinds: Sequence[str]) -> RigidBodyModel:
+def random_chain(seed: int, kinds: Sequence[str], offset: float = 0.0) -> RigidBodyModel:
     """A serial chain."""
-    return random_model(seed, range(-1, len(kinds) - 1), kinds)
+    return random_model(seed, range(-1, len(kinds) - 1), kinds, offset=offset)
 
 
 def state(seed: int, n: int, count: int = 3) -> np.ndarray:
