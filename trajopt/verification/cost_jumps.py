@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AT_TIMES
@@ -184,9 +185,9 @@ def _equations(nlp: NLP, multipliers: Array, durations: Array) -> list[Jumping]:
         for span in np.unique(nodes.span[node]):
             known, every = nodes.span[node] == span, nodes.span == span
             first, last = nodes.s[every].min(), nodes.s[every].max()
-            along = (nodes.s - first) / ((last - first) or 1.0)
-            powers = np.vander(along, int(known.sum()))
-            density[every] = powers[every] @ np.linalg.solve(powers[node[known]], values[known])
+            along = (2.0 * nodes.s - first - last) / ((last - first) or 1.0)
+            basis = legvander(along, int(known.sum()) - 1)  # powers would lose all digits on twenty nodes
+            density[every] = basis[every] @ np.linalg.solve(basis[node[known]], values[known])
         equations.append(Jumping(graph, group.quantity, density))
     return equations
 

@@ -187,7 +187,7 @@ def test_fine_meshes_take_as_many_steps_as_coarse_ones(intervals):
 
 @pytest.mark.parametrize("by", [0.0, 1e-6, 1e-3, 1e-2])
 def test_steps_from_a_disturbed_optimum_begin_with_the_gaps_of_its_multipliers(by):
-    """With a barrier parameter of 1e-7 and gaps of 1e-9 it were 62 steps from 1 % off, and 22 cold."""
+    """With a barrier parameter of 1e-7 and gaps of 1e-9 it took 62 steps from 1 % off, and 22 cold."""
     nlp = transcribe(catalogue.build("cart_pole", {}))
     cold = InteriorPoint().alone.solve(nlp)
     rng = np.random.default_rng(0)
