@@ -186,7 +186,7 @@ def _equations(nlp: NLP, multipliers: Array, durations: Array) -> list[Jumping]:
             known, every = nodes.span[node] == span, nodes.span == span
             first, last = nodes.s[every].min(), nodes.s[every].max()
             along = (2.0 * nodes.s - first - last) / ((last - first) or 1.0)
-            basis = legvander(along, int(known.sum()) - 1)  # powers would lose all digits on twenty nodes
+            basis = legvander(along, int(known.sum()) - 1)  # powers of twenty nodes would lose 14 digits
             density[every] = basis[every] @ np.linalg.solve(basis[node[known]], values[known])
         equations.append(Jumping(graph, group.quantity, density))
     return equations
