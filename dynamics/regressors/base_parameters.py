@@ -119,7 +119,7 @@ def independent_columns(rows: np.ndarray, names: tuple[str, ...]) -> BaseParamet
     combinations = np.zeros((len(columns), len(names)))
     combinations[:, columns] = np.eye(len(columns))
     others = np.flatnonzero(used)[~taken]
-    by_scaled = np.linalg.lstsq(scaled[:, taken], scaled[:, ~taken], rcond=None)[0]
+    by_scaled = np.asarray(np.linalg.lstsq(scaled[:, taken], scaled[:, ~taken], rcond=None)[0], dtype=float)
     by_scaled[np.abs(by_scaled) < SMALLEST_COEFFICIENT * np.abs(by_scaled).max(initial=0.0)] = 0.0
     combinations[:, others] = by_scaled * sizes[others] / sizes[columns, None]
     return BaseParameters(names, columns, combinations, (float(least), float(most)))

@@ -1,5 +1,8 @@
 """Limits of the joints on a motion: speed, acceleration, jerk and torque, constant or over segments."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -198,9 +201,9 @@ def limits_of(
     apart = (np.diff(inner, prepend=places[0]) > least) & (places[-1] - inner > least)
     inner = inner[apart]  # borders that differ by rounding are one, and none is at an end
     ends = np.concatenate([places[:1], inner, places[-1:]])
-    segments = []
+    segments: list[MotionLimits] = []
     for middle in 0.5 * (ends[1:] + ends[:-1]):
-        number = {name: int(np.searchsorted(borders[name], middle)) for name in varied}
+        number = {name: int(np.searchsorted(borders[name], float(middle))) for name in varied}
         here = {name: each.values[number[name]] for name, each in varied.items()}
         where = {name: f" over segment {number[name]}" for name in varied}
         segments.append(_constant_limits(model, given | here, where))

@@ -102,7 +102,10 @@ def _phases(motion: Any, source: MotionSource) -> list[tuple[Any, float, float]]
 
 def _simulated(plans: list[Plan], integrator: str, control: str) -> ReplayedMotion:
     """One simulation of all phases, each from the state in which the one before ends."""
-    state, times, found, planned = (plans[0].table[0][0], plans[0].table[1][0]), [], [], []
+    state = plans[0].table[0][0], plans[0].table[1][0]
+    times: list[Array] = []
+    found: list[Array] = []
+    planned: list[Array] = []
     for plan in plans:
         here, state = plan.simulated(state, integrator, control)
         first = 0 if plan is plans[0] else 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from problems.moves.certificate import TOLERANCE, MotionCertificate
+from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
 from problems.moves.limit_excess import limit_size, relative_excess, with_peaks, worst_line
 from problems.moves.motion_limits import TOOL_SPEED, MotionLimits, OverSegments, limits_of
 from problems.moves.path_quantities import (
@@ -319,9 +319,9 @@ class Retiming:
         slack = torque.slack()
         if np.all(slack > 0.0):
             return
-        row, joint = np.unravel_index(int(np.argmin(slack)), slack.shape)
+        row, joint = (int(place) for place in np.unravel_index(int(np.argmin(slack)), slack.shape))
         lower, upper = (np.broadcast_to(end[:, 0], slack.shape)[row, joint] for end in self.torque_limits)
-        waypoint = max(int(np.searchsorted(self.path.waypoints, self.grid[row], side="right")) - 1, 0)
+        waypoint = max(int(np.searchsorted(self.path.waypoints, float(self.grid[row]), side="right")) - 1, 0)
         raise InfeasibleBoundsError(
             f"joint {self.model.joint_names[joint]!r} needs {torque.constant[row, 0, joint]:.6g} to hold "
             f"still after waypoint {waypoint} (s = {self.grid[row]:.6g}), and its torque is limited to "
@@ -332,7 +332,7 @@ class Retiming:
     def certificate(self, motion: RetimedMotion) -> MotionCertificate:
         """Bounds of speed, acceleration and position for all times, and samples of the torques."""
         names, own, start = self.model.joint_names, self.model.limits, motion.times[:-1]
-        lines = []
+        lines: list[LimitLine] = []
         for name, quantity in self.proved.items():
             excess = quantity.relative_excess(motion.speeds)
             excess = np.sqrt(np.maximum(1.0 + excess, 0.0)) - 1.0 if name == "speed" else excess

@@ -1,5 +1,8 @@
 """`compile`: builds the program of a problem, or of phases, once, to be solved again with other values."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
@@ -287,7 +290,7 @@ class CompiledProgram(Generic[AnswerT]):
         return warm_program(self.structure, values, start)
 
     def _together(self, values: Inputs | None, inputs: Inputs) -> dict[str, object]:
-        given = {} if values is None else values
+        given: Mapping[str, object] = {} if values is None else values
         check_instance("values", given, Mapping, "a dictionary, input -> value, or keywords")
         return {**given, **inputs}
 

@@ -1,5 +1,8 @@
 """Trajectories as sequences of spline arcs, and the nodes at which terms are evaluated."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -198,7 +201,7 @@ class Trajectory:
 
     def with_limit_nodes(self, arc: NDArray[np.int64], s: NDArray[np.float64]) -> Trajectory:
         """A trajectory with more nodes for limits, at normalised times s (k,) of arcs (k,)."""
-        points = []
+        points: list[list[float]] = []
         for number, own in enumerate(self.arcs):
             new = s[arc == number]
             if own.collocated:  # its ends without weight carry no limits of own terms
@@ -268,7 +271,7 @@ class Trajectory:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
         spans = sum(arc.basis.span_count for arc in self.arcs)
         by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule, arc.collocated) for arc in self.arcs)
-        added = (tuple(map(tuple, getattr(self, name))) for name in ADDED_NODES)
+        added = (tuple(tuple(map(float, each)) for each in getattr(self, name)) for name in ADDED_NODES)
         return _nodes(spans, keyed(self, *by_arc, *added))
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ from trajopt.taylor_models.taylor_model import (
     signed_products,
 )
 
-Model = list  # of TaylorModel or float, one per component
+Model = list[Any]  # of TaylorModel or float, one per component
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,7 +175,7 @@ class PlannedMotion(SplineMotion):
         return [worst_line("torque", self.joint_names, excess, t)]
 
     def _goal_lines(self) -> list[LimitLine]:
-        found = []
+        found: list[LimitLine] = []
         for goal, time in zip(self.task.goals, self.times.tolist(), strict=True):
             q, v = self.q(time), self.v(time)
             states = ((goal.joints, q), (goal.v, v), (goal.a, self.a(time)))
@@ -202,7 +202,7 @@ class PlannedMotion(SplineMotion):
 
     def _rule_lines(self, t: Array, arc: Array) -> list[LimitLine]:
         """Lines of the rules on the way, and of the speeds of frames."""
-        found = []
+        found: list[LimitLine] = []
         for number, step in enumerate(self.task.steps):
             for rule in step.rules:
                 here = t[arc == number]

@@ -1,5 +1,8 @@
 """`Task`: what a robot's tool is to do, one goal after the other; `solve` finds the motion of least time."""
 
+# Guards are for callers without a type checker.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -41,7 +44,7 @@ class Task:
     scene: dynamics.Scene = field(default_factory=dynamics.Scene)
     clearance: float = CLEARANCE
     origin: Goal | None = field(default=None, init=False)
-    steps: list[Step] = field(default_factory=list, init=False)
+    steps: list[Step] = field(default_factory=list[Step], init=False)
     kept: tuple[KeptAxis, ...] = field(default=(), init=False)
     carried: tuple[Payload, ...] = field(default=(), init=False)
     bounds: MotionLimits | None = field(default=None, init=False)  # None: those of the robot's file

@@ -113,7 +113,7 @@ class PiecewisePath:
 HIGHEST_PATH_DERIVATIVE = len(SPLINE_LEAVES)
 
 InAnyArithmetic = Callable[[Number, int, Callable[[float], Number]], list[Number]]
-PathLike = Array | list | tuple | Callable[..., Any]
+PathLike = Array | list[Any] | tuple[Any, ...] | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,8 @@ class JointMotionBlock:
         return {(n, key): self._total(_slope(SUMS[n], key), u, p)[:, :, None] for n, key in self.pattern()}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        p, found = self._derivatives(u, self.order + 2), {}
+        p = self._derivatives(u, self.order + 2)
+        found: Pairs = {}
         for one, other in self.curvature_pattern():
             second = {name: _slope(_slope(SUMS[name], one), other) for name in self.outputs}
             parts = (adjoints[name] * self._total(each, u, p) for name, each in second.items() if each)
@@ -171,7 +172,7 @@ class RobotOnPath:
             if hasattr(self.robot, name):
                 object.__setattr__(self, name, getattr(self.robot, name))
         if hasattr(self.robot, "skeleton"):
-            object.__setattr__(self, "skeleton", lambda q: self.robot.skeleton(self.joint_positions(q)))
+            object.__setattr__(self, "skeleton", self._skeleton)
         if hasattr(self.robot, "designed_block"):
             object.__setattr__(self, "designed_block", self._designed_block)
 
@@ -218,6 +219,9 @@ class RobotOnPath:
             return JointMotionBlock(self.path, self.robot.n, wanted)
         block = self.robot.block(wanted, loads) if loads else self.robot.block(wanted)
         return NamedBlock(block, inputs=ON_PATH)
+
+    def _skeleton(self, q: Array) -> Array:
+        return self.robot.skeleton(self.joint_positions(q))
 
     def _designed_block(
         self, outputs: Sequence[str], loads: Sequence[str], fixed: Mapping[str, Array]

@@ -11,6 +11,7 @@ A run of the method is its start, its steps and how it ends.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 
 import numpy as np
 
@@ -86,9 +87,7 @@ class InteriorPoint(InteriorSteps):
     @staticmethod
     def version() -> str:
         """Version of SciPy, whose LAPACK it uses; the method itself is a part of trajopt."""
-        import scipy
-
-        return f"own, LAPACK of scipy {scipy.__version__}"
+        return f"own, LAPACK of scipy {version('scipy')}"
 
     @property
     def alone(self) -> InteriorSteps:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
@@ -62,9 +63,7 @@ class TrustRegionSqp(SolverSettings):
     @staticmethod
     def version() -> str:
         """Version of SciPy, whose LAPACK it uses; the method itself is a part of trajopt."""
-        import scipy
-
-        return f"own, LAPACK of scipy {scipy.__version__}"
+        return f"own, LAPACK of scipy {version('scipy')}"
 
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         monitor = self._monitor(nlp, start, run, shorten=True)
