@@ -36,6 +36,7 @@ from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.term import ComponentTerm, Quantity, SliceTerm, StateTerm, operands_of
 
 WIDEST = 10_000  # components of a parameter or an additional curve
+TracedTerms = tuple[tuple[Term, tuple[Block, ...]], ...]  # the terms that compute one quantity, with blocks
 
 
 def bound_of(
@@ -184,16 +185,16 @@ def checked_blocks(
     dynamics: Dynamics,
     table: QuantityTable,
     datasets: Iterable[Data],
-    known: Iterable[tuple[Term, tuple[Block, ...]]],
+    known: Mapping[str, TracedTerms],
 ) -> tuple[Block, ...]:
     """The blocks of a term, with those of its data; raises the errors of the checks below.
 
-    known : other terms of the same quantity, and their blocks
+    known : quantity -> other terms that compute it, alone or as a part, and their blocks
     """
     if not implements(term, Term):
         raise no_term(term)
     blocks = tuple(completed(block) for block in term.blocks(table))
-    check_name(term, blocks, known)
+    check_names(blocks, known)
     wanted = {term.quantity}.union(*(block.inputs for block in blocks))
     for quantity in wanted:  # the dynamics raises its error for an unknown link or frame where it is named
         family, _, part = quantity.partition(":")
@@ -202,19 +203,19 @@ def checked_blocks(
     return (*(DataBlock(data) for data in datasets if data.quantity in wanted), *blocks)
 
 
-def check_name(
-    term: Term, blocks: tuple[Block, ...], known: Iterable[tuple[Term, tuple[Block, ...]]]
-) -> None:
-    """Raise OptionError where another known term of the same quantity computes something else.
+def check_names(blocks: tuple[Block, ...], known: Mapping[str, TracedTerms]) -> None:
+    """Raise OptionError where a known term, or a part of one, has such a name and computes something else.
 
     Quantities are distinguished by their names: of two terms of one name only one would count.
     """
-    for _, theirs in known:
-        for block, same in zip(blocks, theirs[-len(blocks) :], strict=False):
-            if isinstance(block, ExpressionBlock) and not block.equals(same):
-                raise OptionError(
-                    f"two different terms are called '{term.name}': give each a name of its own"
-                )
+    for block in blocks:
+        if not isinstance(block, ExpressionBlock):
+            continue
+        for output in block.outputs:
+            for same in (each for _, theirs in known.get(output, ()) for each in theirs):
+                if output in same.outputs and not block.equals(same):
+                    name = term_of(output).removeprefix("term ")
+                    raise OptionError(f"two different terms are called {name}: give each a name of its own")
 
 
 def label_of(given: object, term: Any, ending: str = "") -> str:

@@ -267,7 +267,7 @@ class LinkTerm(Arithmetic):
 
     @property
     def quantity(self) -> str:
-        return own_term(self.name)
+        return _key(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         return (self.block,)
@@ -288,7 +288,7 @@ class Function:
     @property
     def width(self) -> int:
         """Number of components."""
-        return self.block.outputs[own_term(self.name)]
+        return self.block.outputs[_key(self.name)]
 
     @property
     def host(self) -> int:
@@ -310,14 +310,14 @@ class Function:
             return None
         zero = {name: np.zeros((1, width)) for name, width in self.block.inputs.items()}
         slopes = {source: slope[0] for (_, source), slope in self.block.partials(zero).items()}
-        return slopes, self.block.value(zero)[own_term(self.name)][0]
+        return slopes, self.block.value(zero)[_key(self.name)][0]
 
     def value(self, u: Mapping[str, Array], sizes: Mapping[str, Array]) -> tuple[Array, Array]:
         """g and the size of its terms, sum |dg/du| size(u), (width,) each; place -> value, (width,)."""
         columns = {name: np.reshape(u[name], (1, -1)) for name in self.block.inputs}
         slopes = self.block.partials(columns)
         of_terms = (np.abs(slope[0]) @ sizes[place] for (_, place), slope in slopes.items())
-        return self.block.value(columns)[own_term(self.name)][0], sum(of_terms, np.zeros(self.width))
+        return self.block.value(columns)[_key(self.name)][0], sum(of_terms, np.zeros(self.width))
 
 
 def place(instant: int, quantity: str) -> str:
@@ -370,6 +370,11 @@ class _TableOfPhase(QuantityTable):
             raise UnknownNameError(f"in phase '{self._phase}' {error}") from None
 
 
+def _key(name: str) -> str:
+    """The key of the value of a link or a linked cost, apart from those of terms of that name in a phase."""
+    return own_term(f"link {name}")
+
+
 def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Phases) -> Function:
     """A function of the nodes at several instants of phases, traced."""
     check_function(f"link '{name}'", function, " per instant, lambda before, after: ..., or one term")
@@ -386,7 +391,7 @@ def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], ph
     symbols = {
         place(i, quantity): column for i, columns in enumerate(used) for quantity, column in columns.items()
     }
-    block = ExpressionBlock(symbols, {own_term(name): expression})
+    block = ExpressionBlock(symbols, {_key(name): expression})
     return Function(name, instants, tuple(tuple(columns) for columns in used), block)
 
 

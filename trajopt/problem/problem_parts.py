@@ -69,8 +69,6 @@ from trajopt.terms.term import BlockTerm, ComponentTerm, SliceTerm, StateTerm, c
 START_TIME = "start time"  # the parameter of a motion whose start is free
 PURE = "1"  # the unit of a number without one
 
-TracedTerms = tuple[tuple[Term, tuple[Block, ...]], ...]  # the terms of one quantity, each with its blocks
-
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
 
@@ -107,7 +105,7 @@ class ProblemParts:
     relaxations: tuple[Relaxation, ...] = field(default=(), init=False)  # what a measured start contradicted
     start_time: float | None = field(default=0.0, init=False)  # s; None where it is a parameter
     unsaved: dict[str, str] = field(default_factory=dict, init=False)  # what its file does not hold -> why
-    _blocks: dict[str, TracedTerms] = field(default_factory=dict, init=False, repr=False)
+    _blocks: dict[str, input_checks.TracedTerms] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[object] = field(default_factory=set, init=False, repr=False)
     _quantities: tuple[list[object], QuantityTable | None] = field(default=([], None), init=False, repr=False)
 
@@ -205,7 +203,9 @@ class ProblemParts:
             if other is term or other == term:
                 return blocks
         table, data = self.quantities, self.datasets.values()
-        blocks = input_checks.checked_blocks(term, self.dynamics, table, data, known)
+        blocks = input_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)
+        for part in {output for block in blocks for output in block.outputs} - self._blocks.keys():
+            self._blocks[part] = ((term, blocks),)
         self._blocks[quantity] = (*known, (term, blocks))
         input_checks.check_components(term, self.width_of_term(term))
         return blocks

@@ -29,7 +29,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols import Term
-from trajopt.graph.quantities import PARAMETER, extra_leaf, is_parameter, own_term, parameter_leaf
+from trajopt.graph.quantities import PARAMETER, extra_leaf, is_parameter, parameter_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Cost, Parameter
 from trajopt.problem.phases import TOTAL, Function, Link, PhaseInstant, Phases, TermLink, place
 from trajopt.problem.problem import Problem
@@ -111,13 +111,13 @@ class Links:
             side.equate(term, name, width, instant.over, name)
         return own
 
-    def join(self, link: TermLink) -> None:
-        """One parameter for the term at both instants."""
+    def join(self, link: TermLink, label: str) -> None:
+        """One parameter for the term at both instants; label : of the second equation in a single phase."""
         name = f"{link.name} where {' and '.join(self._named(instant) for instant in link.instants)} meet"
         one, other = link.instants
         first = self.define(one, link.term, link.width, name)
         if one.phase == other.phase:
-            self.sides[one.phase].equate(link.term, name, link.width, other.over, link.name)
+            self.sides[one.phase].equate(link.term, name, link.width, other.over, label)
         else:
             self.define(other, link.term, link.width, name, first)
         self.rows[link.name] = min(one.phase, other.phase), name
@@ -168,12 +168,12 @@ def links_of(phases: Phases) -> Links:
     links = Links(phases.phase_names, tuple(Side() for _ in phases.problems))
     for number, link in enumerate(phases.links):
         if isinstance(link, TermLink):
-            links.join(link)
+            links.join(link, _label(phases, link.instants[0].phase, link.name))
             continue
         k, term, over = links.host(link.function)
-        stated = Constraint(term, link.lower, link.upper, over, link.name)
-        links.sides[k].constraints.append((stated, number))
-        links.rows[link.name] = k, link.name
+        name = _label(phases, k, link.name)
+        links.sides[k].constraints.append((Constraint(term, link.lower, link.upper, over, name), number))
+        links.rows[link.name] = k, name
     for number, cost in enumerate(phases.costs):
         k, term, over = links.host(cost.function)
         links.sides[k].costs.append((Cost(term, cost.weight, over, cost.function.name), number))
@@ -181,6 +181,12 @@ def links_of(phases: Phases) -> Links:
         for side in links.sides:
             side.costs.append((Cost(terms.duration, phases.duration_weight, END, TOTAL), None))
     return links
+
+
+def _label(phases: Phases, k: int, name: str) -> str:
+    """The name of a link among the constraints of phase k, whose multipliers are told apart by names."""
+    taken = any(constraint.name == name for constraint in phases.problems[k].constraints)
+    return f"link {name}" if taken else name
 
 
 def linked_problems(phases: Phases, links: Links | None = None, *, guessed: bool = True) -> LinkedProblems:
@@ -311,7 +317,7 @@ def _range(phases: Phases, link: Link) -> Array:
         name: (interval[:1] if fixed else np.zeros((1, interval.shape[1])))
         for name, interval in intervals.items()
     }
-    value = block.value(at)[own_term(link.name)]
+    (value,) = block.value(at).values()
     found = np.concatenate([value, value])
     if fixed:
         return found

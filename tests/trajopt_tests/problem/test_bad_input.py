@@ -189,6 +189,16 @@ def test_two_terms_of_one_name_are_refused_unless_they_are_the_same():
     problem.subject_to(same, lower=-1.0)
     with pytest.raises(errors.OptionError, match="two different terms are called 'place'"):
         problem.subject_to(other, upper=1.0)
+    with pytest.raises(errors.OptionError, match="two different terms are called 'place'"):
+        problem.minimize(other**2 + trajopt.v[0] ** 2)
+
+
+def test_a_term_named_like_a_part_of_another_is_refused():
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 2, duration=1.0))
+    problem.minimize(trajopt.state("u") ** 2 + trajopt.state("x") ** 2)
+    with pytest.raises(errors.OptionError, match="two different terms are called 'x'"):
+        problem.subject_to(trajopt.term(lambda node: node.x - 10.0, name="x"), upper=2.0)
 
 
 def test_masked_arrays_outside_of_terms_stay_as_they_are():
