@@ -6,12 +6,15 @@ The status of an answer is the solver's, or what problem and motion add to it, w
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
+from trajopt.graph.quantities import is_extra
 from trajopt.problem.constraints.rotation_wraps import turned_too_far
 from trajopt.problem.phases import Asked, Phases
 from trajopt.problem.problem import Problem
@@ -21,6 +24,7 @@ from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import bound_violation, kkt_residuals
 from trajopt.solvers.solver import FEASIBILITY, ROUNDING, Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
+from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.link_constraints import held
 from trajopt.transcription.linked_program import LinkedProgram, linked_program, placed_parts
 from trajopt.transcription.nlp import NLP
@@ -39,7 +43,7 @@ ZERO_COST = 1e-13  # scaled costs below, which were about one at the guess, are 
 
 def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:
     """The answer to a problem, or to phases, at a solver's result."""
-    result = rested(program, result)
+    result = rested(program, angles_unwrapped(program, result))
     if isinstance(program, LinkedProgram):
         return phases_solution_at(program, result)
     return solution_at(asked, program, result)
@@ -85,6 +89,51 @@ def rested(program: NLP | LinkedProgram, result: Result) -> Result:
     at_rest = replace(result, y=y)
     kkt, kkt_there = (kkt_residuals(program, each) for each in (result, at_rest))
     return at_rest if kkt_there.error <= max(kkt.error, FEASIBILITY) else result
+
+
+def angles_unwrapped(program: NLP | LinkedProgram, result: Result) -> Result:
+    """A result whose angles among the controls go the shorter way round between the nodes of every span.
+
+    Nodes see sines and cosines, those of an angle and of a turn more. The polynomial through both sides of
+    such a step turns round between its nodes, however short the span is. Rows and costs stay as they are as
+    the step is taken back; where they do not, the control is no angle.
+    """
+    if result.status is not Status.CONVERGED:
+        return result
+    y, here = result.y, None
+    for nlp, place, _, _ in placed_parts(program):
+        elimination = nlp.unknowns.elimination
+        for change in _turned_back(nlp.spline_map, elimination.expand(y[place])):
+            there = y.copy()
+            there[place] += elimination.reduce(change)
+            here = here or (program.rows(y), program.objective(y))
+            if np.all((program.lower <= there) & (there <= program.upper)):
+                stays = np.allclose(program.rows(there), here[0], 0.0, FEASIBILITY)
+                same = np.isclose(program.objective(there), here[1], FEASIBILITY, FEASIBILITY)
+                y = there if stays and same else y
+    return result if y is result.y else replace(result, y=y)
+
+
+def _turned_back(spline: SplineMap, x: Array) -> Iterator[Array]:
+    """Changes (variables,) of x that take steps by turns out of one control, between nodes of a span."""
+    collocated, span = np.flatnonzero(spline.nodes.weight > 0.0), spline.nodes.span
+    for leaf, values in spline.leaf_values(x, {leaf for leaf in spline.spline if is_extra(leaf)}).items():
+        steps = np.abs(np.diff(values[collocated], axis=0)) > np.pi
+        steps &= np.diff(span[collocated])[:, None] == 0
+        for component in np.flatnonzero(steps.any(axis=0)):
+            change = np.zeros(x.size)
+            for number in np.unique(span[collocated[:-1][steps[:, component]]]):
+                own = collocated[span[collocated] == number]
+                entries = [spline.entries(leaf, int(component), int(node)) for node in own]
+                columns = np.unique(np.concatenate([each for each, _ in entries]))
+                if columns.size == own.size:  # curves of spans that share control points have no steps
+                    factors = np.zeros((own.size, columns.size))
+                    for row, (each, part) in zip(factors, entries, strict=True):
+                        np.add.at(row, np.searchsorted(columns, each), part)
+                    turns = np.unwrap(values[own, component]) - values[own, component]
+                    change[columns] = np.linalg.solve(factors, turns)
+            if change.any():
+                yield change
 
 
 def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
