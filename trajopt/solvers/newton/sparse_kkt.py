@@ -3,7 +3,7 @@
     K = [H  A_W'; A_W  0]      H (n, n), A_W the rows of the active constraints
 
 Pivots have an order that is found once, and stays with the program: a factorization is then one compiled loop
-over the entries of L. What it does not solve, SuperLU factorizes.
+over the entries of L. What it does not solve, SuperLU factorizes, last with exchanges of rows.
 
 The order of pivots is found from where the entries of the matrix stand:
 
@@ -102,7 +102,17 @@ class SparseKkt:
         if self._probed is not None and self._probed[1] <= FEASIBILITY:
             return True
         self._factors = self._by_superlu
-        return self._factors is not None and self._factors.solve(self._probe)[1] <= FEASIBILITY
+        if self._factors is not None and self._factors.solve(self._probe)[1] <= FEASIBILITY:
+            return True
+        self._factors = superlu_factors(self._K, self._lowered, exchanges=True)
+        return self._factors is not None and self._is_unique
+
+    @property
+    def _is_unique(self) -> bool:
+        """True if the factors solve the probe and find a known solution again, as those of a regular K do."""
+        known = np.cos(np.arange(self._n + self._m))
+        found = self._factors.solve(self._K @ known)[0]
+        return max(self._factors.solve(self._probe)[1], np.abs(found - known).max(initial=0.0)) <= FEASIBILITY
 
     @property
     def dependent(self) -> np.ndarray:
@@ -161,9 +171,12 @@ class SparseKkt:
 
     @functools.cached_property
     def _by_superlu(self) -> SuperLuFactors | None:
+        return superlu_factors(self._K, self._lowered)
+
+    @property
+    def _lowered(self) -> np.ndarray:
         # Of 1 / |H|, so that no pivot is zero: what that changes is corrected by the residual of a solve.
-        lowered = np.repeat([0.0, -REGULARIZATION / self._size], [self._n, self._m])
-        return superlu_factors(self._K, lowered)
+        return np.repeat([0.0, -REGULARIZATION / self._size], [self._n, self._m])
 
 
 class OrderedFactors:
@@ -198,12 +211,11 @@ class OrderedFactors:
 
 
 class SuperLuFactors:
-    """L D L' by SuperLU without exchanges of rows."""
-
-    is_sure = True
+    """L D L' by SuperLU without exchanges of rows, or L U with them, whose pivots' signs tell nothing."""
 
     def __init__(self, K: Triplets, factors: SuperLU) -> None:
         self._K, self._factors = K.tocsc(), factors
+        self.is_sure = np.array_equal(factors.perm_r, factors.perm_c)
 
     @functools.cached_property
     def positive(self) -> int:
@@ -217,22 +229,26 @@ class SuperLuFactors:
         return found, float(np.abs(right - self._K @ found).max(initial=0.0))
 
 
-def superlu_factors(K: Triplets, added: np.ndarray) -> SuperLuFactors | None:
-    """Factors of K + diag(added); None where a pivot is zero or rows would have to be exchanged."""
+def superlu_factors(K: Triplets, added: np.ndarray, exchanges: bool = False) -> SuperLuFactors | None:
+    """Factors of K + diag(added); None where a pivot is zero, or rows have to be exchanged and may not be."""
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import splu
 
+    how: dict[str, Any] = (
+        {"permc_spec": "COLAMD"}
+        if exchanges
+        else {
+            "permc_spec": "MMD_AT_PLUS_A",
+            "diag_pivot_thresh": 0.0,
+            "panel_size": 1,  # faster for columns as short as these
+            "options": {"SymmetricMode": True},
+        }
+    )
     try:
-        found = splu(
-            (K.tocsc() + diags_array(added)).tocsc(),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            panel_size=1,  # faster for columns as short as these
-            options={"SymmetricMode": True},
-        )
+        found = SuperLuFactors(K, splu((K.tocsc() + diags_array(added)).tocsc(), **how))
     except RuntimeError:
         return None
-    return SuperLuFactors(K, found) if np.array_equal(found.perm_r, found.perm_c) else None
+    return found if exchanges or found.is_sure else None
 
 
 class FactorLayout(NamedTuple):

@@ -9,7 +9,7 @@ from tiers import fast_first
 
 from trajopt.solvers.matrices import Triplets
 from trajopt.solvers.newton import ldl_kernels
-from trajopt.solvers.newton.sparse_kkt import MOST_PATTERNS, PivotOrder, SparseKkt, paired
+from trajopt.solvers.newton.sparse_kkt import MOST_PATTERNS, PivotOrder, SparseKkt, SuperLuFactors, paired
 
 SHIFT = 1e-8  # of the largest entry of H, on its diagonal: what the minimum of a program is asked with
 
@@ -97,6 +97,49 @@ def test_dependent_constraints_have_no_factors_and_nearly_dependent_ones_are_tol
     A[:, 1:] = 0.0  # six rows of one unknown
     assert paired(triplets(A)) is None
     assert not SparseKkt(triplets(H, 0.0), triplets(A), active, {}).exists
+
+
+def without_diagonal(seed, diagonal=0.0):
+    """K (n + m, n + m) with few curvatures of single unknowns, and its parts H and A."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    m, density = int(rng.integers(0, n // 2 + 1)), rng.uniform(0.1, 0.6)
+    H = np.where(rng.random((n, n)) < density, rng.normal(size=(n, n)), 0.0)
+    H = H + H.T
+    H[np.diag_indices(n)] *= rng.random(n) < diagonal
+    A = np.where(rng.random((m, n)) < max(density, 2.0 / n), rng.normal(size=(m, n)), 0.0)
+    return np.block([[H, A.T], [A, np.zeros((m, m))]]), H, A
+
+
+@fast_first("diagonal", [0.5, 0.0])
+def test_regular_matrices_whose_pivots_need_exchanges_of_rows_are_solved(diagonal):
+    rng, exchanged = np.random.default_rng(5), 0
+    for seed in range(200):
+        K, H, A = without_diagonal(seed, diagonal)
+        if np.linalg.cond(K) > 1e4:
+            continue
+        kkt = SparseKkt(triplets(H), triplets(A), list(range(len(A))), {})
+        assert kkt.exists
+        if isinstance(kkt._factors, SuperLuFactors) and not kkt._factors.is_sure:
+            right, exchanged = rng.normal(size=len(K)), exchanged + 1
+            np.testing.assert_allclose(kkt.solve(right), np.linalg.solve(K, right), rtol=0.0, atol=1e-7)
+            assert not kkt.is_strict  # the signs of such pivots tell nothing
+    assert exchanged > 3
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_singular_matrices_are_refused_with_exchanges_of_rows(seed):
+    """A combination of rows of A that is zero, and a direction that neither H nor A sees."""
+    _, H, A = without_diagonal(seed + 300)
+    rng, n = np.random.default_rng(seed), len(H)
+    rows = np.vstack([A, rng.normal(size=(2, n))])
+    rows = np.vstack([rows, rows[-1] - 2.0 * rows[-2]])
+    assert not SparseKkt(triplets(H), triplets(rows), list(range(len(rows))), {}).exists
+    twice = np.zeros((n + 2, n + 2))  # the last two unknowns are seen as their sum alone
+    twice[: n - 1, : n - 1], twice[-2:, : n - 1], twice[: n - 1, -2:] = H[:-1, :-1], 1.0, 1.0
+    kkt = SparseKkt(triplets(twice), triplets(np.zeros((0, n + 2))), [], {})
+    kkt.__dict__["_factors"] = None
+    assert not kkt.exists
 
 
 def test_a_matrix_that_is_not_finite_has_no_factors():
