@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 # Outcomes that a last evaluation which was not finite explains.
 _EXPLAINED = (Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.STEP_TOO_SMALL)
+_COLD = "multipliers or second derivatives of the start are not finite: begun without them"
 _FUNCTIONS = ("objective", "gradient", "rows", "jacobian", "hessian")  # of a program
 
 
@@ -78,6 +79,7 @@ class Monitor:
     ) -> None:
         self.nlp = nlp
         self.start = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start.check(nlp)
+        self._note = "" if start is None or not start.is_spoilt else _COLD
         self.reason: Status | None = None
         self.failure: BaseException | None = None
         self._not_finite: dict[str, str] = {}  # by kind, as of its last evaluation
@@ -187,7 +189,7 @@ class Monitor:
             seconds=seconds,
             timings=self.seconds | {"solver": max(seconds - sum(self.seconds.values()), 0.0)},
             history=np.frombuffer(self._history).reshape(-1, 3),
-            detail=detail,
+            detail="; ".join(filter(None, (detail, self._note))),
             hessian=at.hessian,
         )
 

@@ -102,12 +102,21 @@ class WarmStart:
 
     @property
     def has_multipliers(self) -> bool:
-        """True if all three kinds of multipliers are given."""
+        """True if all three kinds of multipliers are given, and finite."""
         given = (self.row_multipliers, self.lower_multipliers, self.upper_multipliers)
-        return all(multipliers is not None for multipliers in given)
+        return all(multipliers is not None and np.isfinite(multipliers).all() for multipliers in given)
+
+    @property
+    def is_spoilt(self) -> bool:
+        """True if a multiplier or second derivative is not finite, so that the point alone is of use."""
+        given = [values for name, values in vars(self).items() if name != "y" and values is not None]
+        return not all(np.isfinite(values).all() for values in given)
 
     def check(self, nlp: Program) -> WarmStart:
-        """This start as float arrays; raises ShapeError where it does not fit `nlp`."""
+        """This start as float arrays, its point alone if it is spoilt.
+
+        Raises ShapeError where it does not fit `nlp`.
+        """
         fitted: dict[str, Any] = {}
         counts = {"row_multipliers": (nlp.row_count, "rows")}
         if self.hessian is not None:
@@ -119,7 +128,8 @@ class WarmStart:
                 raise ShapeError(
                     f"start.{name} has shape {fitted[name].shape} but the problem has {count} {what}"
                 )
-        return WarmStart(**fitted)
+        whole = WarmStart(**fitted)
+        return WarmStart(whole.y) if whole.is_spoilt else whole
 
 
 class StartKind(enum.Enum):

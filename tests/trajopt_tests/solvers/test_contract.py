@@ -225,6 +225,20 @@ def test_crossed_bounds_and_a_start_that_is_not_finite_are_refused(solver_with):
         solver_with().solve(replace(nlp, start=np.array([np.nan, 1.0])))
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["row_multipliers", "lower_multipliers", "upper_multipliers", "hessian"])
+def test_a_start_with_multipliers_that_are_not_finite_is_begun_without_them(solver_with, name, bad):
+    nlp = hs071()
+    first = solver_with().solve(nlp)
+    entries = np.ones(len(nlp.hessian_rows)) if name == "hessian" else np.array(getattr(first, name))
+    entries[-1] = bad
+    start = replace(first.warm_start, **{name: entries})
+    found, cold = solver_with().solve(nlp, start), solver_with().solve(nlp, WarmStart(first.y))
+    assert found.converged and start.is_spoilt
+    np.testing.assert_array_equal(found.y, cold.y)
+    assert "begun without them" in found.detail and "begun without them" not in cold.detail
+
+
 def test_ctrl_c_is_a_status_and_the_best_point(solver_with):
     before = signal.getsignal(signal.SIGINT)
 
