@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 TESTS = Path(__file__).parent
 KERNELS = {"dynamics_tests", "benchmarks_tests"}  # folders whose tests compile most kernels
@@ -87,6 +88,20 @@ class InOrder:
     def pytest_collection_modifyitems(self, config, items):
         if hasattr(config, "workerinput"):
             items.sort(key=lambda item: item.path.parts)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Processes tell the main one of setups and teardowns only where they fail, skip or take what
+    `--durations` lists: the two other reports of each test took a quarter of what xdist costs."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration >= 0.005:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(trylast=True)
