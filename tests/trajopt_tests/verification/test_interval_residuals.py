@@ -61,9 +61,7 @@ def test_a_pulse_between_nodes_fails_whatever_its_width(width):
     assert not report.holds and "state equations" in report.reason
 
 
-@pytest.mark.parametrize(
-    ("interpolation", "start"), [("linear", 0.0), ("steps", 0.0), ("linear", (1.0, 1.0))]
-)
+@fast_first(("interpolation", "start"), [("linear", 0.0), ("steps", 0.0), ("linear", (1.0, 1.0))])
 def test_a_pulse_of_a_table_between_nodes_fails_where_the_duration_is_free(interpolation, start):
     """It pushes by 0.3 m/s within 0.1 ms, where no breakpoint of a mesh stands; a table of zeros passes."""
 
