@@ -15,7 +15,7 @@ from dynamics.errors import MuscleError, ShapeError
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.geometry_path import GeometryPath
 from dynamics.muscles.packed_paths import PackedPaths
-from dynamics.muscles.path_fit import PathSamples, fitted_surrogate, largest_arms, latin_hypercube
+from dynamics.muscles.path_fit import PathSamples, fitted_surrogate, latin_hypercube
 from dynamics.muscles.path_polynomials import PathSurrogate
 from dynamics.muscles.surrogate_files import digest_of, store, stored
 
@@ -125,10 +125,6 @@ class MusclePaths:
 
     # --- polynomials --------------------------------------------------------------------------------
 
-    def coordinates(self) -> list[list[int]]:
-        """Places in q of the coordinates that each path depends on, by the links that it touches."""
-        return [self._packed.coordinates_of(path) for path in self.paths]
-
     def surrogate(
         self,
         motion: ArrayLike | None = None,
@@ -170,8 +166,10 @@ class MusclePaths:
             )
             if near is not None:
                 check = check.counting_fully()
-            own = [largest_arms(c, fit.arms[:, i]) for i, c in enumerate(self.coordinates())]
-            found = fitted_surrogate(self.names, self.model.joint_names, own, fit, check, tolerances)
+            found = fitted_surrogate(
+                self.names, self.model.joint_names, [self._packed.stretches_of(path) for path in self.paths],
+                fit, check, tolerances,
+            )  # fmt: skip
             if kept:
                 store(digest, found)
         return found

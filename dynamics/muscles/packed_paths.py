@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from dynamics.couplings.coupled_tree import CoupledTree, Follower
 from dynamics.errors import MuscleError
 from dynamics.model.joint import JOINT_TYPES
 from dynamics.model.kinematic_tree import KinematicTree
-from dynamics.muscles.geometry_path import QUADRANTS, SIZES, GeometryPath, WrapSurface
+from dynamics.muscles.geometry_path import QUADRANTS, SIZES, GeometryPath, PathPoint, WrapSurface
 from dynamics.muscles.wrapped_paths import INACTIVE, path_points, pulls, tree_arms
 from dynamics.quantities.kinematics import forward_kinematics
 
@@ -96,15 +97,35 @@ class PackedPaths:
             np.array([surface.position for surface in surfaces]).reshape(-1, 3),
         )
 
-    def coordinates_of(self, path: GeometryPath) -> list[int]:
-        """Places in q of the coordinates that move links of a path against each other, or its points."""
-        chains = [self._chain(self._link(link)) for link in path.links]
+    def stretches_of(self, path: GeometryPath) -> list[list[int]]:
+        """The coordinates of every stretch of a path: its length is a sum over stretches.
+
+        A straight part between two points is one. What a conditional point joins is one stretch, and so is
+        all that wraps may touch, as surfaces are tried in turn until the whole path settles.
+        """
+        count = len(path.points)
+        joined = np.zeros(count, dtype=bool)  # points with the same stretch before and behind them
+        joined[[i for i, point in enumerate(path.points) if point.condition is not None]] = True
+        if path.wraps:
+            joined[min(w.first for w in path.wraps) + 1 : max(w.last for w in path.wraps)] = True
+        ends = [0, *(i for i in range(1, count - 1) if not joined[i]), count - 1]
+        found = []
+        for first, last in pairwise(ends):
+            points = path.points[first : last + 1]
+            links = {point.link for point in points}
+            links |= {w.surface.link for w in path.wraps if w.first < last and first < w.last}
+            found.append(self._moving(links, points))
+        return found
+
+    def _moving(self, links: Iterable[str | None], points: Sequence[PathPoint]) -> list[int]:
+        """Places in q of the coordinates that move these links against each other, or these points."""
+        chains = [self._chain(self._link(link)) for link in links]
         joints = set().union(*chains).difference(set.intersection(*chains))
         places = {int(self.tree.coordinate[joint]) for joint in joints}
         if isinstance(self.model, CoupledTree):
             places = {int(self.model.follows[place]) for place in places}
-        followers = [follower for point in path.points for _, follower in point.moves]
-        followers += [point.condition.value for point in path.points if point.condition is not None]
+        followers = [follower for point in points for _, follower in point.moves]
+        followers += [point.condition.value for point in points if point.condition is not None]
         return sorted(places | {self.column(follower) for follower in followers})
 
     def _chain(self, link: int) -> set[int]:

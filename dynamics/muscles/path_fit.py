@@ -2,8 +2,9 @@
 
     minimize over c  sum (L - A c)^2 / l^2 + sum (r + dA/dq c)^2 / a^2
 
-with l and a the tolerances of lengths and moment arms. The order rises until the tolerances hold at poses
-that were not fitted; where they never hold, the order that comes nearest stays.
+with l and a the tolerances of lengths and moment arms. A path's length is a sum over stretches, so that the
+only products are of coordinates of one stretch. The order rises until the tolerances hold at poses that were
+not fitted; where they never hold, the order that comes nearest stays.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
 
 Array = np.ndarray
-ORDERS = range(2, 10)
+ORDERS = range(2, 13)
 MOST_TERMS = 800
 MOST_COORDINATES = 6
 EQUATIONS_PER_TERM = 3  # at least, else the fit follows its samples
@@ -58,22 +59,27 @@ def latin_hypercube(lower: Array, upper: Array, count: int, rng: np.random.Gener
 
 
 def fitted_surrogate(
-    names: tuple[str, ...], joint_names: tuple[str, ...], coordinates: list[list[int]],
+    names: tuple[str, ...], joint_names: tuple[str, ...], stretches: list[list[list[int]]],
     fit: PathSamples, check: PathSamples, tolerances: tuple[float, float],
 ) -> PathSurrogate:  # fmt: skip
-    """Polynomials of all paths, each of its own coordinates, fitted to samples and checked at others."""
-    k = max((len(own) for own in coordinates), default=0)
+    """Polynomials of all paths, fitted to samples and checked at others.
+
+    stretches : of every path, with the coordinates of each
+    """
+    alike: dict[frozenset[frozenset[int]], list[int]] = {}
+    for path, parts in enumerate(stretches):
+        own = largest_arms(sorted(set[int]().union(*parts)), fit.arms[:, path])
+        alike.setdefault(frozenset(frozenset(part) & set(own) for part in parts), []).append(path)
+    k = max((len(frozenset[int]().union(*parts)) for parts in alike), default=0)
     table, centres, scales = np.full((len(names), k), -1), np.zeros((len(names), k)), np.ones((len(names), k))
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for path, own in enumerate(coordinates):
-        alike.setdefault(tuple(own), []).append(path)
     best: dict[int, OnePolynomial] = {}
-    for group, paths in alike.items():
-        own, d = list(group), len(group)
-        low, high = fit.q[:, own].min(0, initial=np.inf), fit.q[:, own].max(0, initial=-np.inf)
+    for parts, paths in alike.items():
+        own = sorted(frozenset[int]().union(*parts))
+        d, low, high = len(own), fit.q[:, own].min(0, initial=np.inf), fit.q[:, own].max(0, initial=-np.inf)
         centre, scale = 0.5 * (low + high), np.where(high > low, 0.5 * (high - low), 1.0)
         table[paths, :d], centres[paths, :d], scales[paths, :d] = own, centre, scale
-        best |= best_polynomials(paths, own, fit, check, (centre, scale), tolerances)
+        together = np.array([[place in part for place in own] for part in parts], dtype=bool)
+        best |= best_polynomials(paths, own, together, fit, check, (centre, scale), tolerances)
     found = [best[path] for path in range(len(names))]
     exponents = [np.pad(one.exponents, ((0, 0), (0, k - one.exponents.shape[1]))) for one in found]
     return PathSurrogate(
@@ -85,17 +91,19 @@ def fitted_surrogate(
 
 
 def best_polynomials(
-    paths: list[int], own: list[int], fit: PathSamples, check: PathSamples, scaling: tuple[Array, Array],
-    tolerances: tuple[float, float],
+    paths: list[int], own: list[int], together: Array, fit: PathSamples, check: PathSamples,
+    scaling: tuple[Array, Array], tolerances: tuple[float, float],
 ) -> dict[int, OnePolynomial]:  # fmt: skip
     """Path -> its polynomial of lowest order within the tolerances where it is checked, or the nearest one.
 
     The paths depend on the same coordinates, own, so that one factorization serves all of an order.
+    together : (stretches, own) the coordinates of every stretch
     """
     best: dict[int, OnePolynomial] = {}
     left = paths
     for order in ORDERS:
         exponents = all_exponents(len(own), order)
+        exponents = exponents[np.any(np.all((exponents > 0)[:, None] <= together, axis=2), axis=1)]
         equations = len(fit.q) * (1 + len(own))
         if best and (len(exponents) > MOST_TERMS or len(exponents) * EQUATIONS_PER_TERM > equations):
             break

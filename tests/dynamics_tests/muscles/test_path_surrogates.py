@@ -5,8 +5,10 @@ import pytest
 from muscle_arms import arm, over_pulley, pulley
 
 import dynamics
+from dynamics.couplings.coupled_tree import Follower
+from dynamics.couplings.joint_function import polynomial
 from dynamics.muscles import muscle_paths, surrogate_files
-from dynamics.muscles.geometry_path import GeometryPath, PathPoint
+from dynamics.muscles.geometry_path import Condition, GeometryPath, PathPoint, PathWrap
 from dynamics.muscles.muscle_paths import MusclePaths
 from dynamics.muscles.path_fit import SMALLEST_SQUARE, largest_arms, latin_hypercube, least_squares
 from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
@@ -73,6 +75,40 @@ def test_paths_of_the_same_coordinates_get_the_polynomials_that_each_gets_alone(
     for name in paths.names:
         alone = paths.only([name]).surrogate(ranges=RANGES, samples=60, kept=False)
         assert together.only([name]).weights == pytest.approx(alone.weights, abs=1e-12)
+
+
+def bent_path(condition=None, wraps=()):
+    """A path from the ground over the upper arm to the forearm."""
+    middle = PathPoint("upper", (0.15, 0.04, 0.0), condition)
+    points = PathPoint(None, (-0.1, 0.1, 0.0)), middle, PathPoint("fore", (0.1, 0.02, 0.0))
+    return GeometryPath("biceps", points, wraps)
+
+
+def test_coordinates_of_two_stretches_are_not_multiplied():
+    paths = MusclePaths(arm(), (bent_path(),))
+    surrogate = paths.surrogate(ranges=RANGES, samples=200, kept=False, tolerances=(1e-6, 1e-5))
+    assert surrogate.coordinates.tolist() == [[0, 1]]
+    assert not (surrogate.exponents > 0).all(axis=1).any()
+    q = np.random.default_rng(5).uniform([-1.0, -1.6], [1.0, -0.6], (50, 2))
+    assert np.abs(surrogate.lengths(q) - paths.lengths(q)).max() < 1e-6
+    assert np.abs(surrogate.moment_arms(q) - paths.moment_arms(q)).max() < 1e-5
+
+
+@pytest.mark.parametrize("joined", ["condition", "wrap", "moving point"])
+def test_what_joins_two_stretches_is_one(joined):
+    """A point that may not count, a surface beside it, or one that moves with the other joint."""
+    elbow = Follower("elbow", polynomial([0.0, 1.0]))
+    if joined == "condition":
+        path = bent_path(Condition(elbow, -1.1, 0.0))
+    elif joined == "wrap":
+        path = bent_path(wraps=(PathWrap(pulley("+y"), 0, 2),))
+    else:
+        path = GeometryPath("biceps", (
+            PathPoint(None, (-0.1, 0.1, 0.0)),
+            PathPoint("upper", (0.15, 0.04, 0.0), None, ((np.array([0.0, 0.02, 0.0]), elbow),)),
+        ))  # fmt: skip
+    surrogate = MusclePaths(arm(), (path,)).surrogate(ranges=RANGES, samples=60, kept=False)
+    assert (surrogate.exponents > 0).all(axis=1).any()
 
 
 def test_least_squares_are_those_of_a_singular_value_decomposition():
