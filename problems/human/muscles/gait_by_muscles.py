@@ -79,7 +79,7 @@ def intervals_of(longest: int | None) -> Intervals:
     if longest is None:
         return FINE
     check_count("intervals", longest, 1)
-    first, second, third, fourth = (max(1, round(int(longest) * each / max(FINE))) for each in FINE)
+    first, second, third, fourth = (max(1, round(int(longest) * each / FINE[2])) for each in FINE)
     return first, second, third, fourth
 
 

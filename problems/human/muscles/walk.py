@@ -46,8 +46,8 @@ MOVING = (*PELVIS, TRUNK, *LEGS)  # coordinates of such a walk
 SPEED = 1.25  # m/s
 RATE, STEADINESS, SMOOTHNESS = 0.03, 0.07, 3.2e-6
 STRONG = 30.0  # N m, reserves of the first search
-COARSE, FINE = (2, 2, 4, 3), (4, 2, 8, 6)  # intervals of the arcs
-AFTER_TOE_OFF = 2  # the arc whose first interval is halved: equations are missed there five times as much
+COARSE, FINE = (2, 2, 4, 3), (4, 3, 8, 8)  # intervals of the arcs
+HALVED = ((2, 0), (3, -1))  # arc and interval, after toe-off and before heel strike, where most is missed
 ROUGH, TOLERANCE = 1e-2, 1e-6
 SAMPLES = 101  # of a step
 LEAST_BEND = 0.05  # rad, of knees where the search begins
@@ -70,7 +70,7 @@ def muscle_walk(
 
     model : from `dynamics.load_osim(path, muscles=True)`;  speed : m/s
     step_length : m; None for that of people, 0.62 m at 1.2 m/s and 0.28 m more for every m/s
-    intervals : of the mesh in each arc; the first one after the other foot's toe-off is halved
+    intervals : of the mesh in each arc; the first one after the other foot's toe-off is halved, and the last
     rough : whether they have three Radau points in place of four Gauss points, and no limits between these
     reserves : N m, strength of motors beside the muscles of the legs
     force_rate, steadiness : weights without unit;  smoothness : s^4
@@ -106,7 +106,8 @@ def muscle_walk(
     else:
         mesh = schedule.trajectory(intervals, ORDER, RULE)
         marks = [np.zeros(arc.basis.span_count, dtype=bool) for arc in mesh.arcs]
-        marks[AFTER_TOE_OFF][0] = True
+        for arc, interval in HALVED:
+            marks[arc][interval] = True
         mesh = split(mesh, marks)
         between = [limit_times(arc.basis.breakpoints, BETWEEN_POINTS) for arc in mesh.arcs]
         mesh = mesh.with_limit_points(between)
@@ -175,7 +176,7 @@ def staged_walk(
         problem.recommend(
             trajopt.Ipopt(
                 tol=TOLERANCE if step is None else ROUGH,
-                options={} if before is None else NEAR,
+                options=NEAR,
                 max_iterations=MOST_ITERATIONS,
             )
         )

@@ -94,7 +94,7 @@ def test_gait_by_muscles_needs_their_model_and_refuses_what_it_cannot_do():
             gait.build(muscles=True, **given)
     with pytest.raises(ProblemError, match="no muscle of the other side"):  # the arm is held
         gait.build(muscles=True, model=legs(arm), contact="predicted")
-    assert intervals_of(None) == (4, 2, 8, 6) and intervals_of(4) == (2, 1, 4, 3)
+    assert intervals_of(None) == (4, 3, 8, 8) and intervals_of(4) == (2, 2, 4, 4)
     assert intervals_of(1) == (1, 1, 1, 1)
 
 
