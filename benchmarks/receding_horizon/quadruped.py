@@ -57,6 +57,8 @@ def planned_trot(first: int) -> trajopt.Problem:
     weigh(trajopt.a[BASE:] ** 2, 1e-5, name="acceleration")
     weigh(trajopt.tau**2, 0.1, name="effort")
     problem.subject_to(trajopt.tau[BASE:], -STRONG, STRONG, name="torques")
+    # What is applied begins at the start, which no node of a limit over the whole path is.
+    problem.subject_to(trajopt.tau[BASE:], -STRONG, STRONG, over="start", name="torques at the start")
     for arc in range(2):
         for foot in set(FEET) - set(stances[arc][0]):
             term = trajopt.term(name=f"lift {foot} {arc}")(partial(lifted, foot, arc))
