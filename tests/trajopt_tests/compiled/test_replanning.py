@@ -210,6 +210,17 @@ def test_a_trot_under_pushes_goes_on_where_feet_change():
 
 
 @pytest.mark.long
+def test_torques_of_a_delayed_trot_keep_their_limits_from_the_first_instant():
+    """Limited at nodes alone, which begin after the start, the plan of sample 23 begins with 4.2 of 4 N m."""
+    pytest.importorskip("mujoco")
+    from benchmarks.receding_horizon.loop import closed_loop
+    from benchmarks.receding_horizon.quadruped import PushedTrot
+
+    trial = closed_loop(PushedTrot(), 8, 24, 3)
+    assert trial.excess == 0.0 and not trial.fell
+
+
+@pytest.mark.long
 def test_a_goal_out_of_reach_leaves_the_plan_before():
     """One second at 1 m/s^2 from rest to rest leads 0.25 m far."""
     system = trajopt.system(("x", "speed"), ("push",), lambda node: [node.speed, node.push])
