@@ -102,6 +102,8 @@ def angles_unwrapped(program: NLP | LinkedProgram, result: Result) -> Result:
         return result
     y, here = result.y, None
     for nlp, place, _, _ in placed_parts(program):
+        if not any(map(is_extra, nlp.spline_map.spline)):
+            continue
         elimination = nlp.unknowns.elimination
         for change in _turned_back(nlp.spline_map, elimination.expand(y[place])):
             there = y.copy()
