@@ -20,7 +20,8 @@ time-varying limit, gait, muscle, simulate forward, bang-bang, inverse optimal c
 mayer, tool speed, self-collision, acceleration limit, rate of torques, underactuated, passive joint, \
 damper, quadruped, humanoid, accuracy mesh, verbose, tolerance, jupyter google colab, \
 straight line cartesian, gripper level, orbit transfer, backpack, limp, running, standing up, jump, \
-markers motion capture, ground reaction forces, metabolic cost, path of the hand"""
+markers motion capture, ground reaction forces, metabolic cost, path of the hand, matlab, kuka, plc, \
+commercial license, point cloud, stl, conveyor, penalty cost, pendulum swing"""
 
 
 def run(page):
