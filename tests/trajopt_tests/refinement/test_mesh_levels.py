@@ -84,6 +84,7 @@ def test_a_failed_coarse_solve_ends_as_the_direct_one_or_better(fails_below):
 def test_meshes_are_not_approached_where_the_user_knows_better():
     problem = problems.two_link_rr.build(intervals=40)
     assert coarse_first(problem, trajopt.Ipopt())
+    assert not coarse_first(problem, trajopt.InteriorPoint())  # as fast on the own mesh
     assert not coarse_first(problems.two_link_rr.build(intervals=20), trajopt.Ipopt())
     assert not coarse_first(problems.cart_pole.build(intervals=60), trajopt.Ipopt())  # its duration is fixed
     problem.guess(duration=1.0)
