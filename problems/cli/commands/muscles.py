@@ -114,8 +114,11 @@ def muscles(
         tracked.write_motion(out / "coordinates.sto")
         tracked_motion(tracked).savefig(out / "coordinates.png")
         files += [out / "coordinates.sto", out / "coordinates.png"]
-    output.answer("\n".join([*lines, str(contacts), f"written: {', '.join(map(str, files))}"]))
     answer = answer_of(use, contacts, recorded, files) | more
+    if recorded is not None:
+        agreements = (f"{name} {r:.2f}" for name, r in answer["correlation"].items())
+        lines.append(f"correlation of activations with recorded activity: {', '.join(agreements)}")
+    output.answer("\n".join([*lines, str(contacts), f"written: {', '.join(map(str, files))}"]))
     output.values(answer | {"problems": [*moments.problems, *use.problems]})
     conclude_motion(use.solution.converged)
 
