@@ -60,7 +60,7 @@ def read_electromyography(
     side: str = "r",
     muscles: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Electromyography:
-    """Read a .sto or .mot whose columns are channels, of the muscles of one leg.
+    """Read a .sto or .mot whose columns are channels, of muscles by their names or by usual ones of one leg.
 
     names : of the muscles, `MuscleUse.names`;  side : "r" or "l"
     muscles : channel -> its muscle or muscles, where the channel has another name
@@ -82,7 +82,8 @@ def read_electromyography(
             if name not in names:
                 raise OptionError(f"there is no muscle '{name}': there are {list_names(names)}")
     for channel in table.columns:
-        matching = tuple(n for n in names if n.endswith(f"_{side}") and n.startswith(_beginnings(channel)))
+        usual = tuple(n for n in names if n.endswith(f"_{side}") and n.startswith(_beginnings(channel)))
+        matching = (channel,) if channel in names else usual
         if matching:
             given.setdefault(channel, matching)
     if not given:

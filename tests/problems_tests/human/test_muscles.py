@@ -190,6 +190,18 @@ def test_the_command_writes_tables_and_figures(folder):
 
 
 @pytest.mark.long
+def test_the_command_prints_how_activations_follow_recorded_activity(folder, use):
+    out, channel = folder / "with_emg", {"flexor_r": 0.1 + 2.0 * use.activation[:, 0]}
+    write_storage(folder / "flexor.sto", Storage("recorded", use.time, channel))
+    arguments = ["muscles", str(folder / "arm.osim"), str(folder / "swing.mot"), "--cutoff", "0"]
+    recorded = ["--emg", str(folder / "flexor.sto"), "--out", str(out)]
+    run = CliRunner().invoke(main, [*arguments, *recorded], catch_exceptions=False)
+    assert run.exit_code == 0, run.output
+    (line,) = (line for line in run.output.splitlines() if line.startswith("correlation of activations"))
+    assert line.endswith("flexor_r 1.00")  # its channel is this activation, scaled and shifted
+
+
+@pytest.mark.long
 def test_the_load_of_a_joint_is_a_term_whose_cost_unloads_it():
     model = dynamics.load_osim(muscled_arm(), muscles=True)
     moments = moments_of(model)
