@@ -244,10 +244,9 @@ def lower_by_a_step(nearby: NearbyPoints, size: float, allowed: float) -> str:
             if max(size, costs) < SMALL:
                 kept = max(costs - size, costs - (whole - lower))  # beside a rest nothing is
                 changed = np.abs(moved - y) > allowed * np.maximum(np.abs(y), np.abs(moved))
-                missed = np.maximum(bound_violation(nlp.rows(moved), nlp.row_lower, nlp.row_upper), 0.0)
                 is_real = (
                     kept > allowed * lower > 0.0
-                    and lower > 2.0 * float(np.abs(of_rows) @ missed)
+                    and lower > _bought(nlp, of_rows, moved)
                     and -float(slope[changed] @ step[changed]) > whole
                     and bent > (1.0 - allowed) * whole  # else the shift holds the step back
                 )
@@ -256,6 +255,15 @@ def lower_by_a_step(nearby: NearbyPoints, size: float, allowed: float) -> str:
             if lower > allowed * costs:
                 return BESIDE_LOWER.format(lower / costs)
     return ""
+
+
+def _bought(nlp: NLP | LinkedProgram, of_rows: Array, y: Array) -> float:
+    """Twice what the objective gains to first order by what the rows are missed by at y.
+
+    of_rows : multipliers of the rows, (rows,)
+    """
+    missed = np.maximum(bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper), 0.0)
+    return 2.0 * float(np.abs(of_rows) @ missed)
 
 
 def _size_of_costs(program: NLP | LinkedProgram, y: Array) -> float:
@@ -331,9 +339,11 @@ def lower_off_limits(nearby: NearbyPoints, size: float) -> str:
 def _fallen(nearby: NearbyPoints, y: Array, step: Array, size: float) -> float:
     """Part of all costs by which the objective falls along a step from y, at every length looked at.
 
-    Zero where it rises, or falls by no more than the slope that the solve left.
+    Zero where it rises, or falls by no more than the slope that the solve left, and than the rows buy by what
+    they are missed by: of a state of 1e-9 all of a change is below the tolerance of its rows.
     """
     nlp, slope = nearby.nlp, nearby.slope
+    of_rows, *_ = multipliers_of(nlp, nearby.point)
     here = before = nlp.objective(y)
     for length in (*LENGTHS[::-1], *FARTHER):
         moved = nearby.moved(y + length * step)
@@ -343,7 +353,8 @@ def _fallen(nearby: NearbyPoints, y: Array, step: Array, size: float) -> float:
         if moved is None or not found <= before + AGREEMENT * size + first_order:
             return 0.0
         before = min(before, found)
-        if here - found > (NOTICED if near else FALLING) * size + first_order:
+        noticed = (NOTICED if near else FALLING) * size + first_order
+        if here - found > noticed + _bought(nlp, of_rows, moved):
             return float((here - found) / size)
     return 0.0
 

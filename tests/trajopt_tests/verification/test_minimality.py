@@ -523,3 +523,20 @@ def test_a_floor_that_a_motion_rests_on_is_left_where_the_cost_falls_above_it():
     assert solution.converged and abs(solution.objective) < 1e-6
     assert report.verdict == "FAIL" and "no minimum" in report.reason
     assert "FAIL" in str(report)
+
+
+@pytest.mark.long
+def test_what_rows_of_a_tiny_state_are_missed_by_is_no_descent():
+    """x' = u x / T, 0 <= u <= 1, most of the integral of (1 - u) x over 2 T: grow for T, harvest, e T x(0).
+
+    Of x(0) = 1e-10 all rows are met by any u, to their tolerance: what u then gains is theirs.
+    """
+    system = trajopt.system(["x"], ["u"], lambda node: [1e-3 * node.u * node.x])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(21, 3, duration=2e3))
+    problem.start_at(x=[1e-10])
+    problem.control("u", 0.0, 1.0)
+    problem.minimize(trajopt.term(lambda node: -1e10 * (1.0 - node.u) * node.x, name="harvest"))
+    solution = trajopt.solve(problem)
+    assert np.isclose(solution.objective, -1e3 * np.e, rtol=1e-3)
+    report = solution.verify()
+    assert report.verdict == "PASS", report.reason
