@@ -15,6 +15,7 @@ from dynamics.errors import MuscleError, ShapeError
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.geometry_path import GeometryPath
 from dynamics.muscles.packed_paths import PackedPaths
+from dynamics.muscles.path_errors import Boxes, largest_errors
 from dynamics.muscles.path_fit import PathSamples, fitted_surrogate, latin_hypercube
 from dynamics.muscles.path_polynomials import PathSurrogate
 from dynamics.muscles.surrogate_files import digest_of, store, stored
@@ -33,7 +34,7 @@ class MusclePaths:
 
     model : a `RigidBodyModel` or a `CoupledModel`;  paths : of the muscles, in order
     stale_ends : whether straight parts next to a surface end where the first round of wraps put them, which
-        is what OpenSim 4 measures by an oversight: up to 5 mm for a path over two surfaces that touch
+        is what OpenSim 4 measures by an oversight: up to 6 mm for a path over two surfaces that touch
 
     Raises MuscleError naming the path: two of one name, links or coordinates that the robot lacks.
     """
@@ -141,9 +142,11 @@ class MusclePaths:
         kept : whether the result is kept on disk, and read from there where all is the same
 
         Of a path over more than six coordinates those with the largest moment arms count. `misses` of the
-        result names the paths that are farther off than a tolerance. Raises MuscleError for coordinates that
-        the robot lacks, ranges that end before they begin, fewer than 10 samples, a motion without poses or
-        with numbers that are not finite.
+        result names the paths that are farther off than a tolerance, by a search for the largest errors
+        within the ranges, or within 0.15 of the motion, corners and edges included (`largest_errors`).
+
+        Raises MuscleError for coordinates that the robot lacks, ranges that end before they begin, fewer than
+        10 samples, a motion without poses or with numbers that are not finite.
         """
         lower, upper = self._ranges({} if ranges is None else ranges)
         near = None if motion is None else self._poses(motion)[0]
@@ -170,9 +173,21 @@ class MusclePaths:
                 self.names, self.model.joint_names, [self._packed.stretches_of(path) for path in self.paths],
                 fit, check, tolerances,
             )  # fmt: skip
+            boxes = Boxes(lower[None], upper[None]) if near is None else Boxes(near - NEAR, near + NEAR)
+            lengths, arms = largest_errors(found, lambda names: self.only(names)._lengths_and_arms, boxes)
+            found = replace(
+                found, length_errors=np.fmax(found.length_errors, lengths),
+                arm_errors=np.fmax(found.arm_errors, arms),
+            )  # fmt: skip
             if kept:
                 store(digest, found)
         return found
+
+    def _lengths_and_arms(self, q: Array) -> tuple[Array, Array]:
+        """(K, m) and (K, m, n), as `lengths` and `moment_arms` give them apart."""
+        now = [self._packed.at(part) for part in parts(q)]
+        arms = [self._packed.arms(each, part) for each, part in zip(now, parts(q), strict=True)]
+        return np.concatenate([each.lengths for each in now]), np.concatenate(arms)
 
     def _ranges(self, given: Mapping[str, tuple[float, float]]) -> tuple[Array, Array]:
         limits, names = self.model.limits, self.model.joint_names
@@ -197,7 +212,7 @@ class MusclePaths:
             about = NEAR * rng.uniform(-1.0, 1.0, (more, q.shape[1]))
             about += near[np.arange(more) * len(near) // more]
             q, weights = np.concatenate([q, about]), np.concatenate([weights, np.ones(more)])
-        return PathSamples(q, self.lengths(q), self.moment_arms(q), weights)
+        return PathSamples(q, *self._lengths_and_arms(q), weights)
 
     def _poses(self, q: ArrayLike) -> tuple[Array, tuple[int, ...]]:
         q = real_array(q, "q")

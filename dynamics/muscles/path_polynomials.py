@@ -35,7 +35,7 @@ class PathSurrogate:
     coordinates : (m, k) which each path depends on, -1 where it has fewer than k
     centres, scales : (m, k);  spans : (m + 1,) where the terms of each path begin
     exponents : (terms, k);  weights : (terms,) m, the c
-    length_errors, arm_errors : (m,) m, the largest at poses that were not fitted, NaN if never checked
+    length_errors, arm_errors : (m,) m, the largest that were found, NaN if never looked for
     """
 
     names: tuple[str, ...]

@@ -141,6 +141,18 @@ def test_a_kink_is_missed_and_named():
     assert surrogate.misses() == ("flexor",)
 
 
+def test_told_errors_are_those_of_a_fine_grid_with_its_corners():
+    """The fit is one to few samples, whose largest errors are where no sample is."""
+    paths = MusclePaths(arm(), (bent_path(), over_pulley(pulley("+y"))))
+    surrogate = paths.surrogate(ranges={"elbow": (-2.0, 1.0)}, samples=10, kept=False)
+    ends = np.linspace(*paths._ranges({"elbow": (-2.0, 1.0)}), 61).T
+    q = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, 2)
+    missed = np.abs(surrogate.lengths(q) - paths.lengths(q)).max(axis=0)
+    arms = np.abs(surrogate.moment_arms(q) - paths.moment_arms(q)).max(axis=(0, 2))
+    assert (surrogate.length_errors > 0.99 * missed).all() and (surrogate.arm_errors > 0.99 * arms).all()
+    assert (surrogate.length_errors < 1.5 * missed).all()
+
+
 def test_samples_about_a_motion_make_the_fit_there_better():
     paths = MusclePaths(arm(), (over_pulley(pulley("+y")),))
     motion = np.column_stack([np.zeros(20), np.linspace(-1.2, -0.8, 20)])
