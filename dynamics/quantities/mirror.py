@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
 REFLECTION = np.diag([1.0, -1.0, 1.0])  # in the plane of x and z
-SAME_AXIS = 1e-6  # rad, by which axes of a symmetric robot differ in a file of rounded numbers
+SAME_AXIS = 1e-3  # rad, by which axes of a symmetric robot may differ, as in a file of rounded numbers
 SAME_PLACE = 1e-3  # of the robot's size, by which places may
 
 
@@ -36,10 +36,11 @@ def mirrored(model: KinematicTree, pairs: Mapping[str, str]) -> tuple[np.ndarray
     axes = np.array([poses.rotation[index] @ model.joints[index].axis for index in moved])
     turns = np.array([model.joints[index].kind != "prismatic" for index in moved])
     images = axes[partner] @ REFLECTION * np.where(turns, -1.0, 1.0)[:, None]
-    signs = np.einsum("ij,ij->i", axes, images)
+    signs = np.sign(np.einsum("ij,ij->i", axes, images))
+    turned = np.linalg.norm(axes - signs[:, None] * images, axis=1)
     places = poses.position[moved]
     away = np.linalg.norm(places - places[partner] @ REFLECTION, axis=1)
-    wrong = (np.abs(np.abs(signs) - 1.0) > SAME_AXIS) | (away > SAME_PLACE * np.ptp(places, axis=0).max())
+    wrong = (turned > SAME_AXIS) | (away > SAME_PLACE * np.ptp(places, axis=0).max())
     if wrong.any():
         first = int(np.argmax(wrong))
         names = model.joint_names
@@ -48,7 +49,7 @@ def mirrored(model: KinematicTree, pairs: Mapping[str, str]) -> tuple[np.ndarray
             f"at q = 0: its axis is {axes[first].round(3)}, of the image {images[first].round(3)}, and it is "
             f"{away[first]:.3g} m from the image: name other pairs, or give signs and order yourself"
         )
-    return np.sign(signs), partner
+    return signs, partner
 
 
 def partners(model: KinematicTree, pairs: Mapping[str, str]) -> np.ndarray:
