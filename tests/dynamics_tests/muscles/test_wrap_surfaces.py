@@ -1,4 +1,4 @@
-"""Paths over spheres, ellipsoids and tori: closed forms, limits in which surfaces agree, brute force."""
+"""Paths over cylinders, spheres, ellipsoids and tori: closed forms, limits that agree, brute force."""
 
 import numpy as np
 import pytest
@@ -46,6 +46,17 @@ def test_a_path_over_a_sphere_is_two_tangents_and_an_arc():
     opening = np.arccos(a @ b / far.prod()) - np.arccos(radius / far).sum()
     expected = np.sqrt(far**2 - radius**2).sum() + radius * opening
     assert length_over("sphere", (radius,)) == pytest.approx(expected, abs=1e-14)
+
+
+def test_a_path_over_a_cylinder_is_straight_where_that_is_unrolled():
+    radius, rise = 0.05, 0.08
+    ends = np.array([[-0.15, 0.01, 0.02], [0.14, 0.02, 0.02 + rise]])
+    a, b = ends[:, :2]
+    far = np.linalg.norm([a, b], axis=1)
+    opening = np.arccos(a @ b / far.prod()) - np.arccos(radius / far).sum()
+    expected = np.hypot(np.sqrt(far**2 - radius**2).sum() + radius * opening, rise)
+    longer = length_over("cylinder", (radius, 1.0), ends=ends) - expected
+    assert 0.0 <= longer < 1e-6  # tangent points slide along the axis in steps, which end near the shortest
 
 
 def test_the_other_half_of_a_sphere_is_farther():
