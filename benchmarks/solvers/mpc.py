@@ -3,10 +3,11 @@
 The motion of two seconds ahead, on 20 intervals of three Radau points with a force that is constant on each
 (260 unknowns, 240 equations), is optimized from a state that moves: the plant is one interval further under
 the first force found, plus a seeded disturbance. Ours: the compiled program from its guess and from the
-solution before. The peer, in the same run, is the same collocation in CasADi's Opti with IPOPT, functions
-expanded, its solver made once with the state as a parameter, cold and from its solution before.
-Milliseconds are processor time of one call, the least of seven in turns with the other's; medians over all
-steps, of the quotients too.
+solution before, by the default solver and by `InteriorPoint`, and one step of real-time iteration from the
+step before. The peers, in the same run, are the same collocation in CasADi with functions expanded, the
+solver made once with the state as a parameter: Opti with IPOPT, and, stage by stage, fatrop of CasADi's wheel
+(Vanroye and others, IROS 2023), cold and from their solution before. Milliseconds are processor time of one
+call, the least of seven in turns with the others'; medians over all steps, of the quotients too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -107,6 +109,55 @@ class OptiProblem:
         return opti.solve()
 
 
+class StageProblem:
+    """The same program for fatrop, whose controls are the force and the states at the points of a stage."""
+
+    def __init__(self, warm: bool) -> None:
+        C, D, B = casadi.collocation_coeff(casadi.collocation_points(POINTS, "radau"))
+        h, x, u = HORIZON / INTERVALS, casadi.SX.sym("x", 4), casadi.SX.sym("u", 1 + 4 * POINTS)
+        points = casadi.horzcat(x, casadi.reshape(u[1:], 4, POINTS))
+        slopes, missed, cost = points @ C, [], 0.0
+        for j in range(POINTS):
+            at = points[:, j + 1]
+            rates = rates_of(at[1], at[2], at[3], u[0], casadi.sin, casadi.cos)
+            missed.append(slopes[:, j] - h * casadi.vertcat(*rates))
+            cost += B[j] * h * (sum(WEIGHTS[i] * at[i] ** 2 for i in range(4)) + EFFORT * u[0] ** 2)
+        stage = casadi.Function("stage", [x, u], [points @ D, casadi.vertcat(*missed), cost])
+        state, objective = casadi.MX.sym("state", 4), 0.0
+        X = [casadi.MX.sym(f"x{k}", 4) for k in range(INTERVALS + 1)]
+        U = [casadi.MX.sym(f"u{k}", 1 + 4 * POINTS) for k in range(INTERVALS)]
+        unknowns, rows, equal = [], [], []
+        for k in range(INTERVALS):
+            after, missed_here, cost_here = stage(X[k], U[k])
+            start = [X[0] - state] if k == 0 else []
+            rows += [X[k + 1] - after, *start, missed_here, U[k][0]]
+            equal += [True] * (4 + 4 * len(start) + 4 * POINTS) + [False]
+            unknowns += [X[k], U[k]]
+            objective += cost_here
+        program = {
+            "x": casadi.vertcat(*unknowns, X[-1]),
+            "p": state,
+            "f": objective,
+            "g": casadi.vertcat(*rows),
+        }
+        options = {"print_time": False, "expand": True, "structure_detection": "auto", "equality": equal}
+        options |= {"fatrop.print_level": 0, "fatrop.tol": TOLERANCE}
+        if warm:
+            options["fatrop.mu_init"] = 1e-6
+        self.solver = casadi.nlpsol("solver", "fatrop", program, options)
+        self.limit = np.where(equal, 0.0, FORCE)
+
+    def solve(self, state: np.ndarray, before: Any = None) -> Any:
+        """The solution, from a rest at the state or from a solution before and its multipliers."""
+        if before is None:
+            at_rest = np.concatenate([state, [0.0], np.tile(state, POINTS)])
+            start = {"x0": np.concatenate([*[at_rest] * INTERVALS, state])}
+        else:
+            start = {"x0": before["x"], "lam_g0": before["lam_g"], "lam_x0": before["lam_x"]}
+        answer = self.solver(p=state, lbg=-self.limit, ubg=self.limit, **start)
+        return answer | {"iterations": self.solver.stats()["iter_count"]}
+
+
 def least(calls: Sequence[Callable[[], Any]], repeats: int) -> list[tuple[float, Any]]:
     """The least milliseconds of every call, in turns with the others, and its last answer."""
     ms, answers = np.full((repeats, len(calls)), np.inf), [None] * len(calls)
@@ -127,26 +178,66 @@ def states(program: trajopt.CompiledProgram, count: int) -> list[np.ndarray]:
     return found
 
 
+@dataclass(frozen=True)
+class Method:
+    """How every step is solved, and the iterations and cost of an answer; no `cost`: it is no optimum."""
+
+    name: str
+    solve: Callable[[np.ndarray, Any], Any]
+    iterations: Callable[[Any], int]
+    cost: Callable[[Any], float] | None
+
+
+def methods(program: trajopt.CompiledProgram, warm: bool) -> list[Method]:
+    """Ours first, then the peers."""
+    opti, stages, interior = OptiProblem(warm), StageProblem(warm), trajopt.InteriorPoint()
+    ours = (lambda each: each.iterations), (lambda each: each.objective)
+    found = [
+        Method("compiled", lambda x, before: program.solve(x_start=x, start=before), *ours),
+        Method(
+            "compiled, `InteriorPoint`",
+            lambda x, before: program.solve(x_start=x, start=before, solver=interior),
+            *ours,
+        ),
+    ]
+    if warm:
+        period = HORIZON / INTERVALS
+        step = lambda x, before: program.step(x, before=before, elapsed=period)  # noqa: E731
+        found.append(Method("real-time iteration", step, lambda each: each.result.iterations, None))
+    return [
+        *found,
+        Method(
+            "CasADi's Opti",
+            opti.solve,
+            lambda each: each.stats()["iter_count"],
+            lambda each: float(each.value(opti.opti.f)),
+        ),
+        Method("fatrop", stages.solve, lambda each: each["iterations"], lambda each: float(each["f"])),
+    ]
+
+
 Steps = list[tuple[float, Any]]  # milliseconds and the answer of every step
 
 
 def steps_of(
-    solves: Sequence[Callable[..., Any]], wanted: Sequence[np.ndarray], warm: bool, repeats: int
-) -> tuple[Steps, Steps]:
-    """Ours and the peer's at every step but the first, from a guess or each from its answer before."""
-    before = [solve(wanted[0], None) if warm else None for solve in solves]
-    found: tuple[Steps, Steps] = [], []
+    several: Sequence[Method], wanted: Sequence[np.ndarray], warm: bool, repeats: int
+) -> list[Steps]:
+    """Those of every method at every step but the first, from a guess or each from its answer before."""
+    before = [method.solve(wanted[0], None) if warm else None for method in several]
+    found: list[Steps] = [[] for _ in several]
     for state in wanted[1:]:
-        calls = [partial(solve, state, last) for solve, last in zip(solves, before, strict=True)]
-        for place, (steps, each) in enumerate(zip(found, least(calls, repeats), strict=True)):
-            steps.append(each)
+        calls = [partial(method.solve, state, last) for method, last in zip(several, before, strict=True)]
+        for place, each in enumerate(least(calls, repeats)):
+            found[place].append(each)
             before[place] = each[1] if warm else None
     return found
 
 
-def line(name: str, steps: Steps, iterations: Sequence[int], costs: Sequence[float]) -> str:
-    ms, count = [each for each, _ in steps], statistics.median(iterations)
-    return f"| {name} | {statistics.median(ms):.2f} | {max(ms):.2f} | {count:g} | {sum(costs):.9f} |"
+def line(method: Method, kind: str, steps: Steps) -> str:
+    ms, answers = [each for each, _ in steps], [answer for _, answer in steps]
+    count = statistics.median(map(method.iterations, answers))
+    cost = "" if method.cost is None else f"{sum(map(method.cost, answers)):.9f}"
+    return f"| {method.name}, {kind} | {statistics.median(ms):.2f} | {max(ms):.2f} | {count:g} | {cost} |"
 
 
 def main() -> None:
@@ -156,18 +247,18 @@ def main() -> None:
     first = program.solve(x_start=wanted[0])
     print(f"{first.n_variables} unknowns, {first.n_constraints} equations; {loaded_machine()}.")
     print("| method | ms, median | worst | iterations | sum of costs |\n| --- | --- | --- | --- | --- |")
-    for warm, name in ((False, "cold"), (True, "warm")):
-        opti = OptiProblem(warm)
-        compiled = lambda x, before: program.solve(x_start=x, start=before)  # noqa: E731  beside Opti's
-        ours, peer = steps_of((compiled, opti.solve), wanted, warm, repeats)
-        answers = [answer for _, answer in ours]
-        counts, costs = [each.iterations for each in answers], [each.objective for each in answers]
-        print(line(f"compiled, {name}", ours, counts, costs), flush=True)
-        counts = [answer.stats()["iter_count"] for _, answer in peer]
-        costs = [float(answer.value(opti.opti.f)) for _, answer in peer]
-        print(line(f"CasADi's Opti, {name}", peer, counts, costs), flush=True)
-        ratios = [one / other for (one, _), (other, _) in zip(ours, peer, strict=True)]
-        print(f"| compiled / Opti, {name} | {statistics.median(ratios):.2f} | {max(ratios):.2f} | | |")
+    for warm, kind in ((False, "cold"), (True, "warm")):
+        several = methods(program, warm)
+        found = steps_of(several, wanted, warm, repeats)
+        for method, steps in zip(several, found, strict=True):
+            print(line(method, kind, steps), flush=True)
+        for method, steps in zip(several[:-2], found, strict=False):
+            for peer, others in zip(several[-2:], found[-2:], strict=True):
+                ratios = [one / other for (one, _), (other, _) in zip(steps, others, strict=True)]
+                print(
+                    f"| {method.name} / {peer.name}, {kind} | {statistics.median(ratios):.2f} "
+                    f"| {max(ratios):.2f} | | |"
+                )
 
 
 if __name__ == "__main__":
