@@ -185,7 +185,8 @@ class Layer:
         return problem
 
     def _solved(self, given: Mapping[str, ArrayLike]) -> tuple[Solution, list[Input]]:
-        problem, chosen = self.compiled.problem.independent_copy(), []
+        problem = self.compiled.problem.independent_copy()
+        chosen: list[Input] = []
         if not given:
             raise OptionError(f"no input is given: {', '.join(each.keyword for each in self.inputs)}")
         for name, value in given.items():

@@ -7,7 +7,7 @@ checks of arrays with the errors of that package: the two packages do not import
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, signature
 from types import FunctionType
@@ -157,6 +157,11 @@ def is_number(value: object) -> TypeGuard[float]:
     return is_whole(value) or isinstance(value, float | np.floating)
 
 
+def is_listed(value: object) -> TypeGuard[Sequence[Any]]:
+    """True for a list, a tuple or another sequence that is no text."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
 def check_flag(what: str, value: object) -> None:
     """Raise OptionError unless `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
@@ -267,12 +272,13 @@ def check_calls(exported: dict[str, object], package: str) -> None:
 
 
 def _check_methods(kind: type) -> None:
-    public = {name: member for name, member in vars(kind).items() if not name.startswith("_")}
-    for name, member in {**public, "__init__": vars(kind).get("__init__")}.items():
-        if isinstance(member, FunctionType):
-            setattr(kind, name, _with_checked_calls(member))
-        elif isinstance(member, classmethod | staticmethod) and isinstance(member.__func__, FunctionType):
-            setattr(kind, name, type(member)(_with_checked_calls(member.__func__)))
+    named = {name: member for name, member in vars(kind).items() if name == "__init__" or name[:1] != "_"}
+    for name, member in named.items():
+        is_wrapped = type(member) in (classmethod, staticmethod)
+        function = getattr(member, "__func__", None) if is_wrapped else member
+        if isinstance(function, FunctionType):
+            checked = _with_checked_calls(function)
+            setattr(kind, name, type(member)(checked) if is_wrapped else checked)
 
 
 @cache

@@ -20,7 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.arguments import check_function, check_instance, list_names, pluralize, short_repr
+from trajopt.base.arguments import (
+    check_function,
+    check_instance,
+    is_listed,
+    list_names,
+    pluralize,
+    short_repr,
+)
 from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.base.facts import Facts
@@ -193,7 +200,7 @@ class Phases:
         Raises ShapeError for a solution of another number of phases, or whose states are others.
         """
         parts = getattr(solution, "phases", None)
-        if not isinstance(parts, tuple) or len(parts) != len(self.problems):
+        if not is_listed(parts) or len(parts) != len(self.problems):
             raise ShapeError(
                 f"{short_repr(solution)} is no solution of {len(self.problems)} phases: give a "
                 "trajopt.PhasesSolution, or guess in each problem, problem.guess(...)"
@@ -204,7 +211,7 @@ class Phases:
     def _instants(self, instants: tuple[Any, ...]) -> tuple[PhaseInstant, ...]:
         if not instants:
             raise OptionError("no instant is given: name them, first.at('end'), second.at('start')")
-        found = []
+        found: list[PhaseInstant] = []
         for instant in instants:
             check_instance("an instant", instant, Instant, "problem.at('end')", ShapeError)
             phases = [k for k, problem in enumerate(self.problems) if problem is instant.problem]
@@ -402,7 +409,8 @@ def term_link_of(term: Term, name: str, instants: tuple[PhaseInstant, ...], phas
             f"'{name}' is to agree at {len(instants)} instants: give two, first.at('end') and "
             "second.at('start')"
         )
-    widths, components = [], []
+    widths: list[int] = []
+    components: list[list[str]] = []
     names = [phases.phase_names[instant.phase] for instant in instants]
     for instant, phase in zip(instants, names, strict=True):
         problem = phases.problems[instant.phase]

@@ -16,7 +16,7 @@ from dynamics.model.rotation import about_axis
 from dynamics.model.shape import pose_of
 from problems.moves.tasks.orientation import vector
 from problems.moves.tasks.robot_shapes import with_given_shapes
-from trajopt.base.arguments import check_known, check_positive, number, short_repr
+from trajopt.base.arguments import check_instance, check_known, check_positive, is_listed, number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
 
@@ -35,8 +35,10 @@ class Robot:
 
     model: dynamics.RigidBodyModel
     urdf: str | os.PathLike[str] | None = None
-    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    states: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    states: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
+        default_factory=dict[str, Mapping[str, Mapping[str, float]]]
+    )
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -176,8 +178,7 @@ def with_locked_joints(
     model: dynamics.RigidBodyModel, locked: Mapping[str, float]
 ) -> dynamics.RigidBodyModel:
     """The model whose locked joints, and those that mimic them, are rigid; links behind them are frames."""
-    if not isinstance(locked, Mapping):
-        raise OptionError(f"locked is {short_repr(locked)}: give a dictionary, {{'finger_joint': 0.04}}")
+    check_instance("locked", locked, Mapping, "a dictionary, {'finger_joint': 0.04}")
     for joint in locked:
         check_known("joint of the robot", joint, model.joint_names)
     return _Merging(model, locked).model() if locked else model
@@ -278,7 +279,7 @@ class _Merging:
         return tuple(with_mass(body, self.masses[body.name]) for body in self.kept)
 
     def _frames(self) -> list[dynamics.Frame]:
-        found = []
+        found: list[dynamics.Frame] = []
         for frame in self.original.frames:
             carrier, place = self._place(frame.body, Pose(frame.rotation, frame.position))
             found.append(dynamics.Frame(frame.name, carrier, place.rotation, place.position))
@@ -329,15 +330,15 @@ def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dyn
 
 def _pose(given: Any, what: str) -> Pose:
     """A position (3,), a pair (position, rotation), or a matrix (4, 4); ShapeError or JointError."""
-    pair = isinstance(given, tuple | list) and len(given) == 2
-    at, turned = given if pair else (given, None)
+    at, turned = given if is_listed(given) and len(given) == 2 else (given, None)
     position, rotation = pose_of(at, turned, what)
     return Pose(rotation, position)
 
 
 def _mounted(model: dynamics.RigidBodyModel, base: Pose) -> dynamics.RigidBodyModel:
     """The model whose ground has a pose in the world; gravity stays."""
-    bodies, frames = [], []
+    bodies: list[dynamics.Body] = []
+    frames: list[dynamics.Frame] = []
     for body in model.bodies:
         place = Pose(body.joint.rotation, body.joint.position)
         if body.parent is None:

@@ -10,7 +10,7 @@ import dynamics
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.task_file import task_of
 from problems.moves.tasks.task_problem import RECIPE, TaskProblem
-from trajopt.base.arguments import check_count, finite_numbers, short_repr
+from trajopt.base.arguments import check_count, finite_numbers, is_listed, short_repr
 from trajopt.base.errors import ProblemError, ShapeError, SolutionFileError, TrajoptError
 from trajopt.solution.phases_solution import load_any
 
@@ -61,7 +61,7 @@ def task_problem(statement: Any, guess: Any, intervals: Any) -> TaskProblem:
     """The problem from what its recipe holds; see `TaskProblem.recipe`."""
     task = task_of(statement, Path(), "the saved task").stated
     check_count("intervals", intervals, least=4)
-    poses = [finite_numbers(each, "guess") for each in (guess if isinstance(guess, list | tuple) else [])]
+    poses = [finite_numbers(each, "guess") for each in (guess if is_listed(guess) else ())]
     n = task.robot.model.n
     if len(poses) != len(task.steps) or any(pose.ndim != 2 or pose.shape[1:] != (n,) for pose in poses):
         raise ShapeError(f"guess is {short_repr(guess)}: poses (k, {n}) to each of the goals are expected")

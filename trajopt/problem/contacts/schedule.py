@@ -13,14 +13,14 @@ Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 11.7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_known, check_positive, list_names, short_repr
+from trajopt.base.arguments import check_count, check_known, check_positive, is_listed, list_names, short_repr
 from trajopt.base.arrays import Array, Number
 from trajopt.base.errors import OptionError
 from trajopt.graph.graph import NamedBlock
@@ -71,12 +71,7 @@ class Schedule:
     feet: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.stances, str) or not isinstance(self.stances, Sequence) or not self.stances:
-            raise OptionError(
-                f"the stances of a schedule are {short_repr(self.stances)}: give one pair (feet, duration) "
-                "per arc, [(('left',), 0.4), (('right',), 0.4)]"
-            )
-        object.__setattr__(self, "stances", tuple(stance_of(stance) for stance in self.stances))
+        object.__setattr__(self, "stances", checked_stances(self.stances))
         standing = dict.fromkeys(foot for stance in self.stances for foot in stance.feet)
         object.__setattr__(self, "feet", names_of_feet(self.feet or tuple(standing)))
         if not self.feet or not set(standing) <= set(self.feet):
@@ -172,11 +167,21 @@ def narrow_at_ends(intervals: int) -> Array:
     return 0.5 - 0.5 * np.cos(np.pi * SplineBasis.uniform(intervals).breakpoints)
 
 
+def checked_stances(given: object) -> tuple[Stance, ...]:
+    """The stances of a schedule, checked."""
+    if not is_listed(given) or not given:
+        raise OptionError(
+            f"the stances of a schedule are {short_repr(given)}: give one pair (feet, duration) per arc, "
+            "[(('left',), 0.4), (('right',), 0.4)]"
+        )
+    return tuple(map(stance_of, given))
+
+
 def stance_of(given: object) -> Stance:
     """A stance, of one or of a pair (feet, duration), checked."""
     if isinstance(given, Stance):
         feet, duration = given.feet, given.duration
-    elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+    elif is_listed(given) and len(given) == 2:
         feet, duration = given
     else:
         raise OptionError(f"a stance is {short_repr(given)}: give a pair (feet, duration), (('left',), 0.4)")
@@ -190,7 +195,7 @@ def stance_of(given: object) -> Stance:
 
 
 def names_of_feet(given: Any) -> tuple[str, ...]:
-    listed = isinstance(given, Collection) and not isinstance(given, str)
+    listed = hasattr(given, "__len__") and not isinstance(given, str)
     if not listed or not all(isinstance(foot, str) and foot for foot in given):
         raise OptionError(f"feet are {short_repr(given)}: give a sequence of names, ('left', 'right')")
     if len(set(given)) < len(given):
@@ -198,9 +203,9 @@ def names_of_feet(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def seconds(duration: Duration) -> Iterator[float]:
+def seconds(duration: object) -> Iterator[float]:
     """The two bounds of a duration."""
-    pair = duration if isinstance(duration, tuple | list) and len(duration) == 2 else (duration, duration)
+    pair = duration if is_listed(duration) and len(duration) == 2 else (duration, duration)
     for each in pair:
         if isinstance(each, bool) or not isinstance(each, int | float) or each != each:
             raise OptionError(

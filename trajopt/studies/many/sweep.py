@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from trajopt.base.arguments import check_known, short_repr
+from trajopt.base.arguments import check_instance, check_known, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem import Problem
@@ -64,13 +64,14 @@ def sweep(
 
 def grid(axes: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
     """All combinations, the last parameter fastest, back and forth so that neighbours are one step apart."""
-    if not isinstance(axes, Mapping) or not axes:
+    if not hasattr(axes, "items") or not axes:
         raise OptionError(
             f"axes is {short_repr(axes)}: give the values of each parameter, {{'mass': [1, 2]}}"
         )
     points: list[dict[str, object]] = [{}]
     for name, given in axes.items():
-        if not isinstance(name, str) or isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        check_instance("the name of a parameter", name, str, "one such as 'mass'")
+        if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
             raise OptionError(f"the values of {short_repr(name)} are {short_repr(given)}: give a list")
         values = list(given)
         if not values:
@@ -147,7 +148,8 @@ def solve_many(
     Raises OptionError for what cannot be sent, ClusterError for a cluster that does not answer or has other
     versions, ResultFolderError for a folder of another study, all before anything is solved.
     """
-    if isinstance(problems, str | bytes | Mapping | Problem | Phases) or not isinstance(problems, Iterable):
+    is_mapping, iterable = hasattr(problems, "keys"), hasattr(problems, "__iter__")
+    if isinstance(problems, str | bytes | Problem | Phases) or is_mapping or not iterable:
         raise OptionError(f"problems is {short_repr(problems)}: give a list of problems")
     try:
         given = list(problems)
