@@ -159,16 +159,9 @@ def _parts_of_bounds(
 
     They are those of `bounds_and_linear_block`, where the tightest counts; each of these parts is affine.
     """
-    rows, c = structure.linear, elimination.c
-    of_x, (A, by_hull) = variable_bounds(problem, structure.spline_map), rows.matrices(problem, elimination.N)
-    single, is_upper = np.flatnonzero(rows.entries == 1), rows.hull.rows["is_upper"]
-    b = np.concatenate([c[rows.bounded], by_hull @ c])[single]
-    lower = np.concatenate([of_x.lower[rows.bounded], np.where(is_upper, -np.inf, 0.0)])[single]
-    upper = np.concatenate([of_x.upper[rows.bounded], np.where(is_upper, 0.0, np.inf)])[single]
-    unknown, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]
-    ends = (lower - b) / value, (upper - b) / value
-    free = elimination.free
-    return Bounds(of_x.lower[free], of_x.upper[free]), unknown, Bounds(np.minimum(*ends), np.maximum(*ends))
+    of_x, free = variable_bounds(problem, structure.spline_map), elimination.free
+    by_rows = structure.linear.block(problem, elimination, of_x).of_single_unknowns()
+    return Bounds(of_x.lower[free], of_x.upper[free]), *by_rows
 
 
 def _affine(numbers: Callable[[Array], Array], p: Array, inputs: Sequence[Input]) -> Affine:

@@ -15,6 +15,7 @@ from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.graph.protocols import ForwardDynamics, Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import limits_over_path
+from trajopt.problem.input_checks import middle_of
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.state_equations import StateEquations
@@ -94,9 +95,8 @@ class DrivenStates:
     def __init__(self, problem: Problem, rates: SystemRates | RobotRates, known: Mapping[str, Array]) -> None:
         self._rates, self._known, self._bounds = rates, known, bounds_of_inputs(problem)
         lower, upper = np.concatenate(list(self._bounds.values()), axis=1)
-        self._bounded = np.isfinite(lower) & np.isfinite(upper)
+        self._bounded, self.middle = np.isfinite(lower) & np.isfinite(upper), middle_of(lower, upper)
         with np.errstate(invalid="ignore"):
-            self.middle = np.where(self._bounded, 0.5 * (lower + upper), np.clip(0.0, lower, upper))
             # Inputs that lead back go 0.9 of the way to a bound, which leaves some of it
             self._reach = np.where(self._bounded, 0.5 * 0.9 * (upper - lower), 1.0)
 

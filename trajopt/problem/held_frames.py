@@ -62,8 +62,7 @@ def add_force_curve(
     push = add_control(problem, None, curve, (low, np.inf), start, (None, continuous), unit)
     problem.extras[curve] = replace(problem.extras[curve], components=tuple(components), size=size)
     for arc in sorted(set(range(len(problem.trajectory.arcs))) - set(arcs)):
-        name = f"no {curve}, arc {arc}"
-        problem.subject_to(push, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
+        hold_at_zero(problem, push, arc, f"no {curve}, arc {arc}")
     if continuous:
         _join(problem, curve, push, set(arcs))
 
@@ -81,8 +80,8 @@ def _join(problem: Problem, curve: str, push: Term, arcs: set[int]) -> None:
             problem.subject_to(push, equals=0.0, over=ArcNodes(arc, part), name=name)
 
 
-def hold_still(problem: Problem, speed: Term, arc: int, name: str) -> None:
-    problem.subject_to(speed, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
+def hold_at_zero(problem: Problem, term: Term, arc: int, name: str) -> None:
+    problem.subject_to(term, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
 
 
 def hold_between_nodes(problem: Problem, gap: Term, tolerance: float, over: NodeSet, name: str) -> None:

@@ -88,13 +88,15 @@ class NodeSet(ABC):
     def mask(self, times: MotionSamples) -> Array:
         """Mask of the times (K,) that lie in the set."""
 
-    @abstractmethod
     def cost_weights(self, trajectory: Trajectory) -> Array:
         """Weights w (K,) of a cost: sum_k w_k T term_k, with the arcs' durations T, where the set integrates.
 
-        Else sum_k w_k term_k. Raises OptionError where no cost is defined, or where a window ends between
-        breakpoints.
+        Else sum_k w_k term_k, with a weight of one at every node of the set. Raises OptionError where no cost
+        is defined, or where a window ends between breakpoints.
         """
+        if not self.has_cost:
+            raise no_cost(self)
+        return 1.0 * np.bincount(self.nodes(trajectory), minlength=trajectory.nodes.count)
 
     def carries_equations(self, trajectory: Trajectory) -> Array:
         """Mask of the `nodes` that carry equations as well as limits.
@@ -178,9 +180,6 @@ class MotionEnd(NodeSet):
     def mask(self, times: MotionSamples) -> Array:
         return _only(times.arc.size, 0 if self.end == "start" else times.arc.size - 1)
 
-    def cost_weights(self, trajectory: Trajectory) -> Array:
-        return 1.0 * _only(trajectory.nodes.count, self.nodes(trajectory)[0])
-
 
 @dataclass(frozen=True, eq=False)
 class TimeWindow(NodeSet):
@@ -250,10 +249,8 @@ class ArcNodes(NodeSet):
         nodes, of_arc = trajectory.nodes, self._of_arc(trajectory)
         if isinstance(self.part, tuple):
             return window_weights(trajectory, self.arc, self.part)
-        if self.part == "extra":
-            raise no_cost(self)
-        if not self.integrates:
-            return 1.0 * _only(nodes.count, self.nodes(trajectory)[0])
+        if not (self.integrates and self.has_cost):
+            return super().cost_weights(trajectory)
         weights = np.zeros(nodes.count)
         weights[of_arc] = nodes.weight[of_arc]
         return weights
@@ -290,9 +287,6 @@ class Neighbours(NodeSet):
             return np.ones(times.arc.size, dtype=bool)
         last = np.flatnonzero(times.arc == self.after)[-1]
         return np.isin(np.arange(times.arc.size), [last, last + 1])
-
-    def cost_weights(self, trajectory: Trajectory) -> Array:
-        raise no_cost(self)
 
     def selection(self, trajectory: Trajectory) -> sparse.csr_array:
         later = self.nodes(trajectory)
@@ -437,9 +431,6 @@ class Instants(NodeSet):
         mask = np.zeros(given.size, dtype=bool)
         mask[first[near.any(axis=0)]] = True
         return mask
-
-    def cost_weights(self, trajectory: Trajectory) -> Array:
-        return 1.0 * np.bincount(self.nodes(trajectory), minlength=trajectory.nodes.count)
 
     def carries_equations(self, trajectory: Trajectory) -> Array:
         return np.ones(len(self.times), dtype=bool)

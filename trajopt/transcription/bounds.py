@@ -184,22 +184,27 @@ class LinearRows:
         """The rows of the hull as a matrix times x, for the limits of the problem that they were made of."""
         return self.hull.matrix(self.hull_limits)
 
-    def matrices(self, problem: Problem, N: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """A, and `hull_matrix`, for the limits of a problem, which stand in them beside the durations.
+    def block(self, problem: Problem, elimination: Elimination, x_bounds: Bounds) -> LinearBlock:
+        """All rows, not those alone that are kept, with the numbers of a problem.
 
-        The pattern of A is the same for all problems.
+        Its limits of velocities stand in the matrix beside the durations; A has one pattern.
+        x_bounds : of all entries of x
         """
-        limits = self.hull.limits(problem)
-        if np.array_equal(limits, self.hull_limits):
-            return self.A, self.hull_matrix
-        A = _by_unknowns(self.bounded, self.hull, limits, N)
+        limits, c, is_upper = self.hull.limits(problem), elimination.c, self.hull.rows["is_upper"]
+        A, by_hull = self.A, self.hull_matrix
+        if not np.array_equal(limits, self.hull_limits):
+            A = _by_unknowns(self.bounded, self.hull, limits, elimination.N)
+            by_hull = self.hull.matrix(limits)
         if not (np.array_equal(A.indptr, self.A.indptr) and np.array_equal(A.indices, self.A.indices)):
             row = int(np.argmax(np.diff(A.indptr) != self.entries))
             raise StructureError(
                 f"the limit of {self.label(row)} is zero now, or was when the problem was compiled, which "
                 "changes the sparsity of its row: compile the problem again with this value"
             )
-        return A, self.hull.matrix(limits)
+        b = np.concatenate([c[self.bounded], product(by_hull, c)])
+        lower = np.concatenate([x_bounds.lower[self.bounded], np.where(is_upper, -np.inf, 0.0)])
+        upper = np.concatenate([x_bounds.upper[self.bounded], np.where(is_upper, 0.0, np.inf)])
+        return LinearBlock(A, b, Bounds(lower, upper), self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +223,13 @@ class LinearBlock:
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         return tuple(self.rows.label(int(row)) for row in self.rows.kept)
+
+    def of_single_unknowns(self) -> tuple[Array, Bounds]:
+        """The unknown of every row of a `LinearRows.block` that has one alone, and its bounds by that row."""
+        single = np.flatnonzero(self.rows.entries == 1)
+        unknown, value = self.A.indices[self.A.indptr[single]], self.A.data[self.A.indptr[single]]
+        ends = [(end[single] - self.b[single]) / value for end in (self.bounds.lower, self.bounds.upper)]
+        return unknown, Bounds(np.minimum(*ends), np.maximum(*ends))
 
 
 def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
@@ -241,22 +253,16 @@ def bounds_and_linear_block(
     """
     known = all(map(is_, _statements(problem), rows.stated))
     x_bounds = rows.x_bounds if known else variable_bounds(problem, spline_map)
-    c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
-    A, by_hull = rows.matrices(problem, elimination.N)
-    b = np.concatenate([c[eliminated], product(by_hull, c)])
-    ends = Bounds(
-        np.concatenate([x_bounds.lower[eliminated], np.where(hull.rows["is_upper"], -np.inf, 0.0)]),
-        np.concatenate([x_bounds.upper[eliminated], np.where(hull.rows["is_upper"], 0.0, np.inf)]),
-    )
+    free, kept, every = elimination.free, rows.kept, rows.block(problem, elimination, x_bounds)
     fixed = np.flatnonzero(rows.entries == 0)
     if fixed.size and (not problem.measured or _is_partial(problem)):
-        _check_fixed(rows, fixed, b, ends, problem.dynamics)
-    bounds, single = Bounds(x_bounds.lower[free], x_bounds.upper[free]), np.flatnonzero(rows.entries == 1)
-    column, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]  # of rows with one unknown
-    limits = (ends.lower[single] - b[single]) / value, (ends.upper[single] - b[single]) / value
-    if single.size:
-        np.maximum.at(bounds.lower, column, np.minimum(*limits))
-        np.minimum.at(bounds.upper, column, np.maximum(*limits))
+        _check_fixed(rows, fixed, every.b, every.bounds, problem.dynamics)
+    bounds, (unknown, by_rows) = (
+        Bounds(x_bounds.lower[free], x_bounds.upper[free]),
+        every.of_single_unknowns(),
+    )
+    np.maximum.at(bounds.lower, unknown, by_rows.lower)
+    np.minimum.at(bounds.upper, unknown, by_rows.upper)
     crossed = np.flatnonzero(bounds.lower > bounds.upper)
     if crossed.size:
         i = int(crossed[0])
@@ -264,9 +270,9 @@ def bounds_and_linear_block(
             f"{rows.unknowns.label(int(free[i]))} would have to lie in [{bounds.lower[i]:.6g}, "
             f"{bounds.upper[i]:.6g}]: the limits contradict the boundary conditions"
         )
-    kept = rows.kept
-    A = rows.kept_matrix if A is rows.A else sparse.csr_array(A[kept])
-    return bounds, LinearBlock(A, b[kept], Bounds(ends.lower[kept], ends.upper[kept]), rows)
+    A = rows.kept_matrix if every.A is rows.A else sparse.csr_array(every.A[kept])
+    ends = Bounds(every.bounds.lower[kept], every.bounds.upper[kept])
+    return bounds, LinearBlock(A, every.b[kept], ends, rows)
 
 
 def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:

@@ -240,13 +240,10 @@ def bounds_of_values(value: Any, name: str, coordinates: Sequence[str]) -> tuple
 
     Raises ShapeError, NotFiniteError or, where nothing is fixed, OptionError.
     """
-    listed = isinstance(value, (list, tuple))
-    free = np.array([each is None for each in value] if listed else [False], dtype=bool)
-    given = [0.0 if each is None else each for each in value] if listed else value
-    values = equal_to(given, len(coordinates), name, coordinates)
-    if free.size and free.all():
+    lower, upper = input_checks.bounds_or_value(None, None, value, len(coordinates), name, coordinates)
+    if coordinates and not np.isfinite(lower).any():
         raise OptionError(f"{name} leaves all of {', '.join(coordinates)} free: leave it out")
-    return np.where(free, -np.inf, values), np.where(free, np.inf, values)
+    return lower, upper
 
 
 def locked_bounds(

@@ -28,9 +28,9 @@ from trajopt.problem.contacts.loop_poses import (
 )
 from trajopt.problem.held_frames import (
     add_force_curve,
+    hold_at_zero,
     hold_between_nodes,
     hold_from_the_start,
-    hold_still,
     push_link,
     refuse_other_meshes,
 )
@@ -136,7 +136,7 @@ def _add_rows(problem: Problem, closure: Closure) -> None:
     for arc in closure.arcs:
         label = f"loop {closure.name}" + f", arc {arc}" * several
         speed = closure.kept_speed
-        hold_still(problem, speed, arc, f"{label} stays closed")
+        hold_at_zero(problem, speed, arc, f"{label} stays closed")
         if arc - 1 not in closure.arcs:
             hold_from_the_start(
                 problem, closure.kept_gap, speed, arc, f"{label} closes", f"{label} starts closed"

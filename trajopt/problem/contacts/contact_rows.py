@@ -22,8 +22,8 @@ from trajopt.problem.contacts.schedule import ImpactTerm, after_name
 from trajopt.problem.contacts.standing import rise, standing_pose, upwards
 from trajopt.problem.held_frames import (
     add_force_curve,
+    hold_at_zero,
     hold_between_nodes,
-    hold_still,
     push_link,
     refuse_other_meshes,
     still_from_the_start,
@@ -251,7 +251,7 @@ def _stand(problem: Problem, contact: Contact, arc: int) -> None:
     hold_between_nodes(problem, height, NEARLY, whole, stays(frame, arc))
     still = _still(problem, contact, arc, f"velocity of {frame}, arc {arc}")
     if still is not None:
-        hold_still(problem, still, arc, stands(frame, arc))
+        hold_at_zero(problem, still, arc, stands(frame, arc))
     if not contact.touches_down(arc):
         return
     placed = contact.placed(arc)
