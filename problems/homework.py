@@ -18,7 +18,7 @@ from scipy.integrate import trapezoid
 import dynamics
 import trajopt
 from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, ShapeError
 
 Curve = Callable[[Any], Any]  # of t, a number or (K,)
 GRAVITY = 9.81  # m/s^2
@@ -233,7 +233,12 @@ def _sampled(curve: Curve, t: NDArray[np.float64]) -> NDArray[np.float64]:
         values = numbers(curve(t), "a curve")
     except (TypeError, ValueError):  # an `if` or a function of `math`; ShapeError is a ValueError
         values = numbers([curve(float(each)) for each in t], "what the function of t returns")
-    return np.broadcast_to(np.squeeze(values), t.shape)
+    values = np.squeeze(values)
+    if values.shape not in ((), t.shape):
+        raise ShapeError(
+            f"the function of t returns shape {values.shape} for {t.size} times: one number for each"
+        )
+    return np.broadcast_to(values, t.shape)
 
 
 def _differs(name: str, given: ArrayLike, wanted: ArrayLike, tolerance: float) -> Iterator[str]:

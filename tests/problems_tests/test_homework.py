@@ -124,6 +124,11 @@ def test_answers_with_other_parts_are_named():
         (1, {"control": 6.0, "cost": 12.0}, "control is 6.0: give a function of t"),
         (1, {"control": lambda t: 6 - 12 * t, "cost": "12"}, "cost is '12'.*it holds text"),
         (1, {"control": lambda t: "x", "cost": 12.0}, "what the function of t returns"),
+        (
+            1,
+            {"control": lambda t: [6.0, -6.0], "cost": 12.0},
+            r"shape \(2,\) for 2001 times: one number for each",
+        ),
         (2, {"solution": 58.8}, "solution is 58.8: give what trajopt.solve returned"),
         (5, {"robot": "arm.urdf"}, "robot is 'arm.urdf': give a robot, made by dynamics.from_dh"),
     ],
