@@ -137,7 +137,7 @@ class NLP(ProgramFunctions):
 
 
 # A cost below this share of its gradient is zero but for rounding. No cost is divided by less, no row by more
-# than the inverse.
+# than the inverse, in units of its unknowns.
 NEGLIGIBLE = HALF_OF_DIGITS
 AT_MINIMUM = ROUNDING  # of the size of unknowns: distance to the least value of a cost that rounding leaves
 LEAST_SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
@@ -175,6 +175,7 @@ def scaling_at_start(
     objective: float,
     gradient: Array,
     least: Array | float = 1.0,
+    most: Array | float = 1.0,
     curvature: Callable[[], float] = lambda: 0.0,
 ) -> Scaling:
     """The factors of a program from its functions, not scaled, at the start.
@@ -182,15 +183,18 @@ def scaling_at_start(
     jacobian_rows, jacobian : row and value of every nonzero of the Jacobian
     objective, gradient : value of the objective and its gradient (variables,)
     least : a row without limits is divided by no less (rows,): the size of its unknowns, at most 1
+    most : and by no more than this over `NEGLIGIBLE` (rows,): the size of its unknowns, at least 1
     curvature : gives the largest second derivative of the objective; asked for where the start is a minimum
     """
     return Scaling(
-        _row_factors(row_bounds, jacobian_rows, jacobian, least),
+        _row_factors(row_bounds, jacobian_rows, jacobian, least, most),
         _objective_factor(float(objective), gradient, curvature),
     )
 
 
-def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array, least: Array | float) -> Array:
+def _row_factors(
+    bounds: Bounds, jacobian_rows: Array, jacobian: Array, least: Array | float, most: Array | float
+) -> Array:
     """Rows by the size of their limits or, where that is small, their gradient at the start."""
     sides = np.abs(np.stack([bounds.lower, bounds.upper]))
     sides[~np.isfinite(sides)] = 0.0
@@ -205,7 +209,7 @@ def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array, least: A
     # Limits far narrower than a row's gradient, such as a band of millimetres, would make it a wall.
     narrow = np.maximum(size, np.minimum(steepest, 1.0))
     return 1.0 / np.where(
-        size > 0.0, narrow, np.clip(steepest, np.maximum(least, NOT_ZERO), 1.0 / NEGLIGIBLE)
+        size > 0.0, narrow, np.clip(steepest, np.maximum(least, NOT_ZERO), np.divide(most, NEGLIGIBLE))
     )
 
 

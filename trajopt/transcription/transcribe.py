@@ -16,6 +16,7 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
+from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused, part_of
 from trajopt.graph.protocols import Block
@@ -26,7 +27,9 @@ from trajopt.problem.contacts.free_fall import refuse_free_fall, refuse_unpushed
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
+from trajopt.problem.systems.state_equations import EQUATIONS
 from trajopt.problem.systems.system import System
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.terms.nonsmooth import Norm
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
@@ -53,7 +56,7 @@ from trajopt.transcription.row_groups import (
     objectives_of,
     row_groups,
 )
-from trajopt.transcription.unknowns import Unknowns, nearest_powers
+from trajopt.transcription.unknowns import LARGE, Unknowns, nearest_powers
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,23 +346,29 @@ def program_at(
     unscaled : its functions and the bounds of its rows, where they are known already
     """
     functions, row_bounds = unscaled or _unscaled(structure, values, start)
-    sizes, jacobian = _sizes_at(structure, values, start), None
-    if sizes is not None:
-        jacobian = functions.jacobian(start)
-        sizes = _with_idle_controls(structure, values, start, sizes, functions, jacobian)
+    sizes = _sizes_at(structure, values, start)
+    if scaling is None or sizes is not None:
+        sizes = _with_idle_curves(structure, values, start, sizes, functions, row_bounds)
     if scaling is None:
-        jacobian = functions.jacobian(start) if jacobian is None else jacobian
+        jacobian = functions.jacobian(start)
         gradient = functions.gradient(start)
         rows, least = functions.jacobian_rows, np.ones(row_bounds.lower.size)
+        most = np.ones_like(least)
         if sizes is not None:
             by_row = sizes[functions.jacobian_columns]
             jacobian, gradient = jacobian * by_row, gradient * sizes
             least = np.zeros_like(least)
-            is_slack = structure.is_slack[values.unknowns.elimination.free][functions.jacobian_columns]
-            of_slack = np.isin(rows, rows[is_slack])  # such a row is as small as its slack
-            np.maximum.at(least, rows, np.where(of_slack & ~is_slack, 0.0, np.minimum(by_row, 1.0)))
+            np.maximum.at(most, rows, by_row)
+            column = values.unknowns.elimination.free[functions.jacobian_columns]
+            is_slack, is_curve = (
+                structure.is_slack[column],
+                column < values.unknowns.layout.control_point_count,
+            )
+            # A row is as small as its slack, or as its curves: a parameter of one multiplies a state of 1e-9
+            others = (np.isin(rows, rows[is_slack]) & ~is_slack) | (np.isin(rows, rows[is_curve]) & ~is_curve)
+            np.maximum.at(least, rows, np.where(others, 0.0, np.minimum(by_row, 1.0)))
         objective, curvature = functions.objective(start), partial(_curvature, functions, start, sizes)
-        scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least, curvature)
+        scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least, most, curvature)
     return functions.scaled(
         scaling.rows,
         scaling.objective,
@@ -379,31 +388,122 @@ def program_at(
     )
 
 
-def _with_idle_controls(
+def _with_idle_curves(
     structure: ProgramStructure,
     values: ProgramValues,
     start: Array,
-    sizes: Array,
+    sizes: Array | None,
     functions: ProgramFunctions,
-    jacobian: Array,
-) -> Array:
-    """The sizes of unknowns with those of controls that are guessed as zero, by the rows that they enter.
+    bounds: Bounds,
+) -> Array | None:
+    """The sizes of unknowns with those of curves that are guessed as zero, by the equations that they enter.
 
-    In x' = u a control has to be as large as the states, 1e9, whatever its guess: each is so large that it
-    changes no row by more than the largest of the other unknowns does.
+    In x' = u a control has to be as large as the states, 1e9, whatever its guess. Each curve is so large that
+    it changes no equation by more than the largest of the other unknowns does, or than the start misses it;
+    equations with a single curve of unknown size go first. Where they say nothing, a curve is as large as its
+    way down the costs to the least value along it, which costs that are never negative have, as those of a
+    fit to data do; then parameters that are zero count as one.
+
+    sizes : known so far, None: all are about one;  bounds : of the rows of the functions, not scaled
     """
-    curves = values.unknowns.idle_curves(start, values.bounds.lower, values.bounds.upper)
-    curves[structure.is_slack[values.unknowns.elimination.free]] = -1
-    if curves.max(initial=-1) < 0:
+    has_equations = any(group.name == EQUATIONS for group in structure.groups)
+    if sizes is None and not has_equations:
+        return None  # a robot in SI units
+    unknowns, lower, upper = values.unknowns, values.bounds.lower, values.bounds.upper
+    (numbers, parts), largest = unknowns.smooth_changes(), unknowns.largest_values(start)
+    limits, kept = np.zeros(largest.size), np.zeros(largest.size, dtype=bool)
+    np.maximum.at(limits, numbers, np.maximum(np.abs(lower), np.abs(upper)))
+    if sizes is not None:
+        kept[numbers[sizes != 1.0]] = True
+        largest[numbers] = np.where(kept[numbers], np.maximum(largest[numbers], sizes), largest[numbers])
+    kept[numbers[structure.is_slack[unknowns.elimination.free]]] = True
+    states, curves = unknowns.layout.curve_count, np.arange(largest.size) < unknowns.layout.curves
+    kept[:states] |= not has_equations
+    idle = curves & ~kept & (largest == 0.0) & (limits > 0.0)
+    if not idle.any():
         return sizes
-    rows, of_entry = functions.jacobian_rows, curves[functions.jacobian_columns]
-    effects, idle = np.abs(jacobian) * sizes[functions.jacobian_columns], of_entry >= 0
-    others = np.zeros(int(rows.max(initial=-1)) + 1)
-    np.maximum.at(others, rows[~idle], np.nan_to_num(effects[~idle], posinf=0.0))
-    found = np.full(int(curves.max()) + 1, np.inf)
-    enters = idle & (effects > 0.0) & (others[rows] > 0.0)
-    np.minimum.at(found, of_entry[enters], others[rows[enters]] / effects[enters])
-    return np.where(curves >= 0, nearest_powers(np.where(np.isfinite(found), found, 1.0))[curves], sizes)
+    changes, missed = _changes_of_equations(structure, values, functions, start, bounds, numbers, parts)
+    largest[~curves & (largest <= ROUNDING)] = 0.0
+    largest = _by_equations(largest, idle, limits, changes, missed)
+    if np.any(idle & (largest == 0.0)):
+        by_costs = _ways_down(functions, start, numbers, idle & (largest == 0.0))
+        largest = _by_equations(np.maximum(largest, by_costs), idle, limits, changes, missed)
+        largest = np.where(~curves & (largest == 0.0), np.minimum(limits, 1.0), largest)
+        largest = _by_equations(largest, idle, limits, changes, missed)
+    if largest[:states].max() >= 1.0 / LARGE:  # beside others a state that is small at first may not stay so
+        largest[:states] = np.maximum(largest[:states], 1.0 / LARGE)
+    powers = nearest_powers(np.where(idle & (largest > 0.0), largest, 1.0))[numbers]
+    if sizes is None and np.all(powers == 1.0):
+        return None
+    return np.where(idle[numbers], powers, 1.0 if sizes is None else sizes)
+
+
+def _changes_of_equations(
+    structure: ProgramStructure,
+    values: ProgramValues,
+    functions: ProgramFunctions,
+    y: Array,
+    bounds: Bounds,
+    numbers: Array,
+    parts: Array,
+) -> tuple[Array, Array]:
+    """Changes of equations by smooth changes of every curve by one, (equations, curves), and their misses.
+
+    An equation over the path counts once, with its largest change and its largest miss at y, if that is more
+    than rounding. Durations and parameters stand behind the curves.
+
+    numbers, parts : see `Unknowns.smooth_changes`
+    """
+    linear = np.arange(structure.linear.kept.size)
+    layout, own, count = values.unknowns.layout, [linear], linear.size
+    for group in structure.groups:
+        own.append(count + np.flatnonzero(group.kept) % group.shape[1])
+        count += group.shape[1]
+    entries = np.nan_to_num(functions.jacobian(y), posinf=0.0, neginf=0.0) * parts[functions.jacobian_columns]
+    places = functions.jacobian_rows, numbers[functions.jacobian_columns]
+    shape = functions.row_count, layout.curves + layout.size - layout.control_point_count
+    by_row = sparse.coo_array(sparse.csr_array((entries, places), shape))  # summed over every curve
+    equation, is_equation = np.concatenate(own), bounds.lower == bounds.upper
+    changes, missed = np.zeros((count, shape[1])), np.zeros(count)
+    rows, columns = by_row.coords
+    np.maximum.at(changes, (equation[rows], columns), np.where(is_equation[rows], np.abs(by_row.data), 0.0))
+    miss = np.nan_to_num(np.abs(functions.rows(y) - bounds.lower), posinf=0.0)
+    np.maximum.at(missed, equation, np.where(is_equation, miss, 0.0))
+    return changes, np.where(missed > ROUNDING * changes.max(axis=1, initial=0.0), missed, 0.0)
+
+
+def _by_equations(largest: Array, idle: Array, limits: Array, changes: Array, missed: Array) -> Array:
+    """The sizes of curves (curves,), those of idle ones that are zero by the equations that they enter."""
+    largest = largest.copy()
+    while (unknown := np.flatnonzero(idle & (largest == 0.0))).size:
+        others = np.maximum(missed, (changes * largest).max(axis=1, initial=0.0))
+        enters = (changes[:, unknown] > 0.0) & (others > 0.0)[:, None]
+        alone = enters & (np.count_nonzero(changes[:, unknown], axis=1) == 1)[:, None]
+        used = alone if alone.any() else enters
+        if not used.any():
+            break
+        ratios = others[:, None] / np.where(used, changes[:, unknown], 1.0)
+        found = np.where(used, ratios, np.inf).min(axis=0)
+        largest[unknown] = np.where(np.isfinite(found), np.minimum(found, limits[unknown]), 0.0)
+    return largest
+
+
+def _ways_down(functions: ProgramFunctions, y: Array, numbers: Array, idle: Array) -> Array:
+    """The steps of curves (curves,) down the slope of the costs to the least value; 0 if it is negative."""
+    steps, slope = np.zeros(idle.size), np.nan_to_num(functions.gradient(y))
+    if not (functions.has_hessian and slope[idle[numbers]].any()):
+        return steps
+    entries = functions.hessian(y, np.zeros(functions.row_count))
+    i, j = functions.hessian_rows, functions.hessian_columns
+    same = (numbers[i] == numbers[j]) & np.isfinite(entries)
+    twice = np.where(i == j, 1.0, 2.0) * entries * slope[i] * slope[j]
+    bent = np.bincount(numbers[i][same], twice[same], minlength=idle.size)
+    squares = np.bincount(numbers, slope**2, minlength=idle.size)
+    steepest = np.zeros(idle.size)
+    np.maximum.at(steepest, numbers, np.abs(slope))
+    lengths = squares / np.where(bent > 0.0, bent, np.inf)
+    whole = 0.5 * lengths * squares <= (1.0 + HALF_OF_DIGITS) * abs(functions.objective(y))
+    return np.where(idle & whole, lengths * steepest, 0.0)
 
 
 def _sizes_at(structure: ProgramStructure, values: ProgramValues, start: Array) -> Array | None:

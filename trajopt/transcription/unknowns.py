@@ -86,6 +86,11 @@ class Layout:
         """The number of curves with the joints' basis."""
         return self.groups[0].curve_count
 
+    @property
+    def curves(self) -> int:
+        """The number of all curves."""
+        return self.groups[-1].first_curve + self.groups[-1].curve_count
+
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
         joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)
@@ -159,7 +164,7 @@ class Unknowns:
                 largest = np.max([of_arc.max(axis=0) for of_arc in points], axis=0)
                 for of_arc in points:
                     of_arc[:] = largest
-        kept_small = bounds < least
+        kept_small = (bounds > 0.0) & (bounds < least)
         sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
         controls = sizes[states.stop : self.layout.control_point_count]
         if self.elimination.c[states].any() or not controls.max(initial=0.0) >= least:
@@ -170,17 +175,30 @@ class Unknowns:
             return None
         return nearest_powers(np.where(far, sizes, 1.0)[free])
 
-    def idle_curves(self, y: Array, lower: Array, upper: Array) -> Array:
-        """Number of the curve of every unknown (n,) of a control that is zero and unbounded; else -1."""
-        numbers, x = np.full(self.layout.size, -1), self.elimination.expand(y)
-        unbounded = np.zeros(self.layout.size, dtype=bool)
-        unbounded[self.elimination.free] = np.isinf(lower) & np.isinf(upper)
-        for group in self.layout.groups[1:]:
-            each = map(group.control_points, (numbers, x, unbounded))
-            for of_arc, values, open_ends in zip(*each, strict=True):
-                idle = np.all((values == 0.0) & open_ends, axis=0)
-                of_arc[:, idle] = group.first_curve + np.flatnonzero(idle)
-        return numbers[self.elimination.free]
+    def smooth_changes(self) -> tuple[Array, Array]:
+        """The number of every unknown's curve, (n,), and its part, 4 s (1 - s), in a change of all of it.
+
+        Such a change keeps values at the ends. Durations and parameters count behind the curves, one by one.
+        """
+        numbers, parts = np.arange(self.layout.size), np.ones(self.layout.size)
+        numbers += self.layout.curves - self.layout.control_point_count
+        for group in self.layout.groups:
+            arcs = len(group.bases)
+            each = map(group.control_points, (numbers, parts))
+            for arc, (basis, own, along) in enumerate(zip(group.bases, *each, strict=True)):
+                s = (arc + basis.greville[:, None]) / arcs
+                own[:] = group.first_curve + np.arange(group.curve_count)
+                along[:] = 4.0 * s * (1.0 - s)
+        return numbers[self.elimination.free], parts[self.elimination.free]
+
+    def largest_values(self, y: Array) -> Array:
+        """The largest size of every curve at y, then the sizes of durations and parameters."""
+        sizes = np.abs(self.elimination.expand(y))
+        of_curves = [
+            np.max([points.max(axis=0) for points in group.control_points(sizes)], axis=0)
+            for group in self.layout.groups
+        ]
+        return np.concatenate([*of_curves, sizes[self.layout.control_point_count :]])
 
     def steps_aside(self, sizes: Array | None) -> Array:
         """Parts of the sizes of curves and parameters, (x,): of each another one, at least a half."""

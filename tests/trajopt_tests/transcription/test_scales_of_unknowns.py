@@ -6,6 +6,9 @@ from tiers import fast_first
 
 import trajopt
 from trajopt.refinement.guess_search import simulated_guesses
+from trajopt.solution.answers import solution_at
+from trajopt.solvers.kkt import least_squares_multipliers, multipliers_of
+from trajopt.solvers.solver import Result, Status
 
 
 def driven(unit, end=1.0):
@@ -88,3 +91,85 @@ def test_the_optimum_of_kinked_terms_does_not_depend_on_the_unit(kind, unit):
     power = 2 if kind == "limit" else 1
     assert solution.converged and solution.iterations <= 2 * expected.iterations + 10
     assert solution.objective / unit**power == pytest.approx(expected.objective, rel=1e-5)
+
+
+def fitted(unit, rates, value, **parameters):
+    """One state, free at both ends and guessed as zero, whose equation is fitted to data of a unit."""
+    system = trajopt.system(["x"], [], lambda node: [unit * rates(node, node.x / unit)])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, duration=2.0))
+    for name, guess in parameters.items():
+        problem.parameter(name, -9.0, 9.0, guess=guess)
+    times = np.linspace(0.0, 2.0, 7)
+    problem.data("z", times, value(times) + 0.05 * np.cos(9.0 * times))
+    problem.minimize(
+        trajopt.term(lambda node: (node.x / unit - node.data("z")) ** 2, name="misfit"), over=times
+    )
+    return problem
+
+
+def line(unit):
+    """x' = b, to 3 - 2 t; b is guessed as zero: closed form by least squares."""
+    return fitted(unit, lambda node, x: node.parameter("b") + 0.0 * x, lambda t: 3.0 - 2.0 * t, b=0.0)
+
+
+def decay(unit):
+    """x' = -k x, to 2 e^-t: at x = 0 the parameter changes nothing."""
+    return fitted(unit, lambda node, x: -node.parameter("k") * x, lambda t: 2.0 * np.exp(-t), k=0.5)
+
+
+@fast_first(("problem", "unit"), [(decay, 1e9), (line, 1e9), (line, 1e-9), (decay, 1e-9), (decay, 1e5)], 1)
+def test_fits_without_a_guess_do_not_depend_on_the_unit(problem, unit):
+    """In units of 1e9 a slope by the state is 1e-9: the solve ended where it began, and passed."""
+    expected, solution = (trajopt.solve(problem(each), refine=None) for each in (1.0, unit))
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-6)
+    assert solution.iterations <= expected.iterations + 5 and solution.verify().holds
+
+
+def test_a_fit_of_a_line_in_a_large_unit_is_that_of_least_squares():
+    times = np.linspace(0.0, 2.0, 7)
+    data = 3.0 - 2.0 * times + 0.05 * np.cos(9.0 * times)
+    residual = data - np.polyval(np.polyfit(times, data, 1), times)
+    assert trajopt.solve(line(1e9), refine=None).objective == pytest.approx(residual @ residual, rel=1e-6)
+
+
+@fast_first("problem", [decay, line], 1)
+def test_a_fit_that_stays_at_its_guess_is_no_optimum(problem):
+    """Multipliers of least squares make its slopes by the state as small as its unit is large."""
+    asked = problem(1e9)
+    nlp = trajopt.transcribe(asked)
+    point = least_squares_multipliers(nlp, nlp.start, signed=False)
+    multipliers = multipliers_of(nlp, point)
+    result = Result(Status.CONVERGED, point.y, *multipliers, nlp.objective(nlp.start), 0.0, 3, 0.1)
+    assert not solution_at(asked, nlp, result).verify().holds
+
+
+def pushed(unit, seconds):
+    """x' = v, v' = u from rest to rest over one unit, of which nothing but the distance is known."""
+    system = trajopt.system(["x", "v"], ["u"], lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, duration=seconds))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[unit, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    return problem
+
+
+@fast_first(("unit", "seconds"), [(1e9, 1e3), (1e-6, 1.0), (1e9, 1e-2), (1e-9, 1e3)], 1)
+def test_states_and_controls_guessed_as_zero_have_the_sizes_that_their_equations_give(unit, seconds):
+    sizes = trajopt.transcribe(pushed(unit, seconds)).unknown_sizes
+    assert sizes is not None
+    for power in range(3):  # of x, v, u: a motion over s (1 - s) needs four times as much for each
+        size = unit / seconds**power
+        assert 1e-3 < size < 1e3 or np.abs(np.log10(sizes / size)).min() < 1.7
+    solution = trajopt.solve(pushed(unit, seconds), refine=None)
+    assert solution.objective == pytest.approx(12.0 * unit**2 / seconds**3, rel=1e-6)
+    assert solution.verify().holds
+
+
+def test_a_state_that_is_small_at_the_guess_beside_others_keeps_its_size():
+    """What dissolves at the guessed acidity is 1e-9 of what does later."""
+    system = trajopt.system(["x", "y"], ["u"], lambda node: [node.u, 1e-9 + node.x**2])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[0.0, 1.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    assert trajopt.transcribe(problem).unknown_sizes is None
