@@ -47,13 +47,25 @@ def pytest_configure(config):
         config.add_cleanup(shared.cleanup)
 
 
+def _of_whole_folders(config):
+    """Long tests are left out of whole folders: nobody has named one by its file or its words."""
+    named = any(".py" in str(argument) for argument in config.args) or config.option.keyword
+    return not named and "not long" in config.option.markexpr and " or " not in config.option.markexpr
+
+
 def pytest_ignore_collect(collection_path, config):
     """Files without fast tests are not even imported where long tests are left out: the one of Hypothesis,
     which looks for constants in all modules that it finds imported, was a tenth of the collection."""
-    named = any(".py" in str(argument) for argument in config.args)
-    if named or "not long" not in config.option.markexpr or collection_path.suffix != ".py":
+    if not _of_whole_folders(config) or collection_path.suffix != ".py":
         return None
     return "\npytestmark = pytest.mark.long\n" in collection_path.read_text(encoding="utf-8") or None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Of a long function no tests are made, to be deselected at once: they were more than half of all."""
+    is_long = name.startswith("test") and any(mark.name == "long" for mark in getattr(obj, "pytestmark", ()))
+    return [] if is_long and _of_whole_folders(collector.config) else None
 
 
 @pytest.hookimpl(wrapper=True)
