@@ -79,7 +79,7 @@ def test_a_problem_reaches_its_reference(name):
         "six_axis_arm",
         "three_link_arm",
     ],
-    2,
+    1,
 )
 def test_limits_that_the_mesh_exceeds_hold_by_default(name):
     solution = solved(name)

@@ -306,7 +306,7 @@ def test_a_motion_prints_what_is_proved():
     assert "torque" in text and "sampled at" in text and "proved" in text
 
 
-@fast_first("seed", range(6), 2)
+@fast_first("seed", [1, 0, 2, 3, 4, 5])
 def test_limits_of_random_motions_hold_between_all_grid_points(seed):
     """Torques that only just hold the robot, with friction or without, and five to forty waypoints."""
     rng = np.random.default_rng(seed)

@@ -205,6 +205,7 @@ def test_waypoints_are_joined_in_the_direction_and_with_the_bend_of_states():
         ([0.5, 3.0], [0.0, 0.0], 2.0, "start: the acceleration of joint 'carriage' is 3, and its limit is 2"),
         ([0.01, -2.0], [0.0, 0.0], 2.0, "no motion on this path within the limits was found"),
     ],
+    fast=5,
 )
 def test_states_that_no_motion_within_the_limits_has_are_refused(first, last, distance, message):
     with pytest.raises(InfeasibleBoundsError, match=message):

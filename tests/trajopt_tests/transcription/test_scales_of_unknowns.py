@@ -69,7 +69,7 @@ def test_simulated_guesses_do_not_depend_on_the_unit_of_one_state(unit):
 def least_push(unit, kind):
     """A mass of `unit` kg moves 1 m at rest in 2 s: a cost or limit of |u|, or |v| at the end, in newtons."""
     system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u / unit])
-    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(8, 3, duration=2.0))
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
     problem.control("u", lower=-4.0 * unit, upper=4.0 * unit)
     problem.start_at(x=[0.0, 0.0])
     problem.end_at(x=[1.0, None if kind == "end" else 0.0])

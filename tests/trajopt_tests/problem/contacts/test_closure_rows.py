@@ -44,7 +44,12 @@ def rotation_between(model, a, b, q):
 @fast_first("first", ["first", "base"])
 @pytest.mark.parametrize(
     ("kind", "axis", "width"),
-    [("point", None, 3), ("pin", (0, 0, 2), 5), ("pin", (1, -2, 0.5), 5), ("weld", None, 6)],
+    [
+        ("point", None, 3),
+        pytest.param("pin", (0, 0, 2), 5, marks=pytest.mark.long),
+        ("pin", (1, -2, 0.5), 5),
+        ("weld", None, 6),
+    ],
 )
 def test_the_gap_changes_as_its_velocity_says_and_forces_do_its_work(first, kind, axis, width):
     rng = np.random.default_rng(4)

@@ -183,7 +183,7 @@ def test_a_dynamics_without_inertia_in_these_directions_keeps_the_sum_of_parts()
 @fast_first(
     ("rise", "sideways"),
     [(1e-6, True), (1e-6, False), (1.0, False), (1.0, True), (1e-3, False), (1e-3, True)],
-    3,
+    2,
 )
 def test_the_weight_is_in_the_scale_of_a_torque_that_is_prescribed_at_one_time(rise, sideways):
     """2 kg are lifted in 200 s, along an axis or by an arm of 0.5 m whose angle hardly changes.

@@ -17,12 +17,12 @@ from trajopt.solvers.monitor import Monitor
 
 # Half bandwidth, unknowns of the arrow, rows that stay rows.
 SHAPES = {
-    "six_axis_arm": (23, 1, 0),
     "cart_pole": (11, 0, 0),
     "arm_energy_budget": (7, 1, 1),
     "goddard_in_phases": (17, 13, 0),
 }
 LARGER = {
+    "six_axis_arm": (23, 1, 0),
     "motor_arm": (37, 0, 0),
     "five_link_walker": (69, 10, 0),
     "quadruped_trot": (113, 36, 0),
