@@ -6,7 +6,8 @@ the same checks with the errors of that package: the two packages do not import 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -32,6 +33,11 @@ def short_repr(value: object) -> str:
     except Exception:  # a foreign object's repr may raise anything
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+def is_listed(value: object) -> TypeGuard[Sequence[Any]]:
+    """True for a list, a tuple or another sequence that is no text."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def list_names(names: Iterable[object]) -> str:

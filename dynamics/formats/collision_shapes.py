@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynamics.arguments import list_names, short_repr
+from dynamics.arguments import is_listed, list_names, short_repr
 from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning, UrdfError, warn_user
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
@@ -176,7 +176,7 @@ def load_allowed_pairs(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], .
     """
     content = _json_object(path, "allowed pairs", (dict, list))
     try:
-        if isinstance(content, list):
+        if is_listed(content):
             return tuple((str(first), str(second), *map(str, why)) for first, second, *why in content)
         names, values = content["entry_names"], content["entry_values"]
         return tuple(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamics.arguments import real_array
+from dynamics.arguments import is_listed, real_array
 from dynamics.errors import ShapeError
 from dynamics.model.kinematic_tree import KinematicTree, checked_model
 
@@ -66,7 +66,7 @@ def _samples(model: KinematicTree, trajectory: Any) -> tuple[np.ndarray, np.ndar
     if all(hasattr(trajectory, name) for name in ("q", "v", "a", "duration")):
         t = np.linspace(0.0, float(trajectory.duration), SAMPLES)
         return trajectory.q(t), trajectory.v(t), trajectory.a(t)
-    if not isinstance(trajectory, tuple) or len(trajectory) != 3:
+    if not is_listed(trajectory) or len(trajectory) != 3:
         raise ShapeError(
             f"the trajectory is a {type(trajectory).__name__}: give (q, v, a), arrays (samples, n), or an "
             "object with q(t), v(t), a(t) and duration"
