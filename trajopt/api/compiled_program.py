@@ -77,6 +77,13 @@ class CompiledProgram(Generic[AnswerT]):
         """The rows of every part that a measured state decides."""
         return [MeasuredStart.of(part) for part in self.problem.parts]
 
+    @property
+    def _one_problem(self) -> Problem:
+        """The problem; OptionError for phases."""
+        if isinstance(self.problem, Phases):
+            raise OptionError("phases have no step of replanning: compile one problem with several arcs")
+        return self.problem
+
     @cached_property
     def _shifts(self) -> PlanShifts:
         """The maps from plans to the starts of steps of the program, of one problem."""
@@ -195,9 +202,7 @@ class CompiledProgram(Generic[AnswerT]):
         Raises ShapeError for a state of another size, UnknownNameError for what is no input, OptionError for
         an input that is the state, or a step before of other unknowns.
         """
-        asked = self.problem
-        if isinstance(asked, Phases):
-            raise OptionError("phases have no step of replanning: compile one problem with several arcs")
+        asked = self._one_problem
         check_positive("seconds", seconds, optional=True)
         check_positive("elapsed", elapsed, or_zero=True)
         check_count("iterations", iterations, 1, MOST_STEPS)
@@ -268,11 +273,10 @@ class CompiledProgram(Generic[AnswerT]):
         phases, robots on feet, free durations, and an input that changes the program otherwise than linearly;
         UnknownNameError for what is no input; ResultFolderError for a folder that is not empty.
         """
-        if isinstance(self.problem, Phases):
-            raise OptionError("phases have no step of replanning: compile one problem with several arcs")
+        problem = self._one_problem
         given = StepExport(step, elapsed, inputs, times, most_samples, name, overwrite)
         with one_blas_thread():
-            return given.write(folder, self.problem, self.inputs, self._shifts)
+            return given.write(folder, problem, self.inputs, self._shifts)
 
     def _program(self, problem: Asked, start: Answer | None) -> tuple[NLP | LinkedProgram, WarmStart | None]:
         values = self.structure.values_of(problem, guessed=start is None)

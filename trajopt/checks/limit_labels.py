@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,6 +61,13 @@ class LimitLabels:
         """All rows and bounds of a component of a limit, of all components where none is named."""
         asked = (place.limit, place.component)[: 1 + bool(place.component)]
         return np.flatnonzero([key[: len(asked)] == asked for key in self.keys])
+
+    def grouped(self, indices: Iterable[int]) -> dict[tuple[str, str], list[int]]:
+        """Rows and bounds by constraint and component, in their order."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for index in indices:
+            found.setdefault(self.keys[index], []).append(index)
+        return found
 
     def place(self, index: int) -> LimitPlace:
         return LimitPlace(*self._lines[index][:3])

@@ -185,14 +185,10 @@ class Constraint:
 
 def limits_over_path(constraints: Iterable[Constraint], quantity: str, width: int) -> tuple[Array, Array]:
     """The lower and upper bounds (width,) that a quantity has over all of the path."""
-    return tightest(width, (c for c in constraints if c.term.quantity == quantity and c.over == PATH))
-
-
-def tightest(width: int, bounds: Iterable[Constraint | AdditionalCurve | Parameter]) -> tuple[Array, Array]:
-    """The largest lower and the smallest upper one of several bounds (width,); infinite without any."""
     lower, upper = np.full((2, width), [[-np.inf], [np.inf]])
-    for bound in bounds:
-        lower, upper = np.maximum(lower, bound.lower), np.minimum(upper, bound.upper)
+    for constraint in constraints:
+        if constraint.term.quantity == quantity and constraint.over == PATH:
+            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
     return lower, upper
 
 

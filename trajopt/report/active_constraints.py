@@ -66,11 +66,9 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     rows = np.where(np.arange(nlp.row_count) < nlp.linear.count, own, 0.0)
     scaled = np.abs(np.concatenate([rows, upper - lower]))
     sizes = scaled / (labels.units * nlp.objective_scale)
-    places: dict[tuple[str, str], list[int]] = {}
-    for index in [*range(nlp.linear.count), *range(nlp.row_count, sizes.size)]:
-        places.setdefault(labels.keys[index], []).append(index)
+    linear = [*range(nlp.linear.count), *range(nlp.row_count, sizes.size)]
     found = []
-    for (name, component), indices in places.items():
+    for (name, component), indices in labels.grouped(linear).items():
         largest = float(sizes[indices].max())
         whole = float(labels.units[indices].max() / labels.parts[indices].max())  # the limit's own size
         if largest * max(whole, 1.0) > NEGLIGIBLE * abs(solution.objective):

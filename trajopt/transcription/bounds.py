@@ -151,7 +151,7 @@ class LinearRows:
 
     bounded : those entries of x
     A : the rows by y for the limits of the problem that they were made of, all of them
-    hull_limits : these limits
+    hull_limits, hull_matrix : these limits, and with them the rows of the hull as a matrix times x
     x_bounds, stated : the bounds of all entries of x, and the statements of the problem that they follow from
     unknowns : labels of the entries of x
     entries : unknowns in each row: one narrows the bounds of y, several make a row of the program
@@ -162,6 +162,7 @@ class LinearRows:
     hull: VelocityHull
     A: sparse.csr_array
     hull_limits: Array
+    hull_matrix: sparse.csr_array
     x_bounds: Bounds
     stated: tuple[object, ...]
     unknowns: UnknownLabels
@@ -179,11 +180,6 @@ class LinearRows:
             return self.unknowns.label(int(self.bounded[row]))
         return self.hull.label(row - self.bounded.size)
 
-    @cached_property
-    def hull_matrix(self) -> sparse.csr_array:
-        """The rows of the hull as a matrix times x, for the limits of the problem that they were made of."""
-        return self.hull.matrix(self.hull_limits)
-
     def block(self, problem: Problem, elimination: Elimination, x_bounds: Bounds) -> LinearBlock:
         """All rows, not those alone that are kept, with the numbers of a problem.
 
@@ -193,8 +189,8 @@ class LinearRows:
         limits, c, is_upper = self.hull.limits(problem), elimination.c, self.hull.rows["is_upper"]
         A, by_hull = self.A, self.hull_matrix
         if not np.array_equal(limits, self.hull_limits):
-            A = _by_unknowns(self.bounded, self.hull, limits, elimination.N)
             by_hull = self.hull.matrix(limits)
+            A = _by_unknowns(self.bounded, by_hull, elimination.N)
         if not (np.array_equal(A.indptr, self.A.indptr) and np.array_equal(A.indices, self.A.indices)):
             row = int(np.argmax(np.diff(A.indptr) != self.entries))
             raise StructureError(
@@ -238,10 +234,11 @@ def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, fr
     bounded = np.isfinite(x_bounds.lower) | np.isfinite(x_bounds.upper)
     bounded[free] = False
     eliminated, limits = np.flatnonzero(bounded), hull.limits(problem)
-    A = _by_unknowns(eliminated, hull, limits, N)
+    by_hull = hull.matrix(limits)
+    A = _by_unknowns(eliminated, by_hull, N)
     entries, labels = np.diff(A.indptr), UnknownLabels(problem, spline_map.layout)
     kept, stated = np.flatnonzero(entries > 1), _statements(problem)
-    return LinearRows(eliminated, hull, A, limits, x_bounds, stated, labels, entries, kept)
+    return LinearRows(eliminated, hull, A, limits, by_hull, x_bounds, stated, labels, entries, kept)
 
 
 def bounds_and_linear_block(
@@ -275,11 +272,11 @@ def bounds_and_linear_block(
     return bounds, LinearBlock(A, every.b[kept], ends, rows)
 
 
-def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:
+def _by_unknowns(bounded: Array, by_hull: sparse.csr_array, N: sparse.csr_array) -> sparse.csr_array:
     """The linear rows as a matrix times y."""
-    if not hull.rows.size:
+    if not by_hull.shape[0]:
         return N[bounded]
-    return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
+    return sparse.csr_array(sparse.vstack([N[bounded], by_hull @ N], format="csr"))
 
 
 def _statements(problem: Problem) -> tuple[object, ...]:

@@ -30,13 +30,7 @@ from trajopt.base.errors import InfeasibleBoundsError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols import Term
 from trajopt.graph.quantities import PARAMETER, extra_leaf, is_parameter, parameter_leaf
-from trajopt.problem.costs_and_constraints import (
-    AdditionalCurve,
-    Constraint,
-    Cost,
-    Parameter,
-    tightest,
-)
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Cost, Parameter
 from trajopt.problem.phases import TOTAL, Function, Link, PhaseInstant, Phases, TermLink, place
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
@@ -339,6 +333,7 @@ def _range(phases: Phases, link: Link) -> Array:
 def _interval(phases: Phases, instant: PhaseInstant, quantity: str, width: int) -> Array:
     """Least and greatest values (2, width) of a quantity that the conditions at an instant leave."""
     problem = phases.problems[instant.phase]
+    low, high = np.full(width, -np.inf), np.full(width, np.inf)
     bounds: list[Constraint | AdditionalCurve | Parameter] = [
         constraint
         for constraint in problem.constraints
@@ -347,7 +342,9 @@ def _interval(phases: Phases, instant: PhaseInstant, quantity: str, width: int) 
     ]
     bounds += [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
     bounds += [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
-    return np.stack(tightest(width, bounds))
+    for bound in bounds:
+        low, high = np.maximum(low, bound.lower), np.minimum(high, bound.upper)
+    return np.stack([low, high])
 
 
 __all__ = ["guess_curves_that_meet", "values_between"]

@@ -132,14 +132,10 @@ def sentence_of_multipliers(asked: Asked, nlp: NLP | LinkedProgram, point: WarmS
     if found.size < 2:  # one alone, without a gradient, is told by the equations
         return ""
     labels = LimitLabels(asked, nlp, point.y)
-    first: dict[tuple[str, str], int] = {}
-    for index in found.tolist():
-        first.setdefault(labels.keys[index], index)
-    names, more = [labels.name(index) for index in first.values()], len(first) - LISTED
-    listed = ", ".join(names[:LISTED]) + f" and {more} more" * (more > 0)
+    names = [labels.name(first) for first, *_ in labels.grouped(found.tolist()).values()]
     return (
         f"{found.size} rows and limits depend on each other where the solve ended, as their multipliers grow "
-        f"and cancel: {listed}: drop one of them, or ask for less there"
+        f"and cancel: {list_names(names)}: drop one of them, or ask for less there"
     )
 
 
@@ -438,11 +434,8 @@ def changes(
 def conflicts_of(labels: LimitLabels, over: Array) -> tuple[Conflict, ...]:
     """Violated limits, each at its worst place, the largest relative violation first."""
     size = over.max(axis=0)
-    found: dict[tuple[str, str], list[int]] = {}
-    for index in np.flatnonzero(size > FEASIBILITY):
-        found.setdefault(labels.keys[index], []).append(int(index))
-    result = []
-    for indices in found.values():
+    result: list[Conflict] = []
+    for indices in labels.grouped(np.flatnonzero(size > FEASIBILITY).tolist()).values():
         worst = max(indices, key=lambda i: size[i])
         amount = float(size[worst] * labels.units[worst])
         relative = float(size[worst] * labels.parts[worst])
