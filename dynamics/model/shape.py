@@ -126,7 +126,7 @@ def capsule(
     name: str = "",
     carrier: str | None = None,
 ) -> Shape:
-    """All points within `radius` of a segment of `length` along z, m; pose as in `box`."""
+    """All points within `radius` of a segment of `length` along z, m; pose and errors as in `box`."""
     return _placed("capsule", (radius, length), at, rotation, name, carrier)
 
 
@@ -138,7 +138,7 @@ def cylinder(
     name: str = "",
     carrier: str | None = None,
 ) -> Shape:
-    """A cylinder of `length` along z with flat ends, m; pose as in `box`."""
+    """A cylinder of `length` along z with flat ends, m; pose and errors as in `box`."""
     return _placed("cylinder", (radius, length), at, rotation, name, carrier)
 
 
@@ -165,7 +165,10 @@ def half_space(
     name: str = "",
     carrier: str | None = None,
 ) -> Shape:
-    """All points behind the plane through `at`, (3,) m, whose outward normal is `normal` (3,): a floor."""
+    """All points behind the plane through `at`, (3,) m, whose outward normal is `normal` (3,): a floor.
+
+    Raises ShapeError, also for a normal without direction.
+    """
     n = finite_array(normal, (3,), "the normal of a half space")
     length = float(np.linalg.norm(n))
     if length == 0.0:
@@ -184,7 +187,7 @@ def point_cloud(
     name: str = "",
     carrier: str | None = None,
 ) -> Shape:
-    """Balls of one `radius`, m, about points (m, 3) m, at most 5000; pose as in `box`."""
+    """Balls of one `radius`, m, about points (m, 3) m, at most 5000; pose and errors as in `box`."""
     return _placed("point_cloud", (radius,), at, rotation, name, carrier, points=points)
 
 
@@ -196,7 +199,7 @@ def hull(
     name: str = "",
     carrier: str | None = None,
 ) -> Shape:
-    """The convex hull of points (m, 3) m, of a mesh say, and all within `radius`; pose as in `box`."""
+    """The convex hull of points (m, 3) m, and all within `radius` of it; pose and errors as in `box`."""
     return _placed("hull", (radius,), at, rotation, name, carrier, points=points)
 
 

@@ -32,8 +32,9 @@ def inverse_kinematics(
 
     targets : "position:tool" -> (3,) m, "orientation:tool" -> (9,) row by row, "centre_of_mass" -> (3,), ...
     Joints that no target depends on keep their positions. Out of reach, the nearest pose is returned, with a
-    `ReachWarning`. Angles are the nearest to those of q
-    that are the same pose, without turns in between. Nakamura and Hanafusa, 1986.
+    `ReachWarning`. Angles are the nearest to those of q that are the same pose, without turns in between.
+    Raises OptionError (no targets), UnknownNameError (of a link or frame), ShapeError. Source: Nakamura and
+    Hanafusa, 1986.
     """
     if not isinstance(targets, Mapping) or not targets:
         raise OptionError(f"the targets are {short_repr(targets)}: give a dictionary, quantity -> value")

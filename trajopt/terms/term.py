@@ -278,6 +278,7 @@ def term(
     casadi functions, and no Python `if` on values. Reports call the term by `name`, else by the function's
     own, and its components by `components`, else by the joints' names if there is one for each, or by
     numbers; `unit`, one for all components or one each, is printed beside its values.
+    Raises OptionError for anything but a function; errors inside it arise where a problem takes the term.
     """
     if isinstance(unit, list | tuple):
         checked: str | tuple[str, ...] = tuple(arguments.unit(each, "a term's component") for each in unit)
@@ -299,12 +300,16 @@ def operands_of(term: object) -> tuple[Term, ...]:
 
 
 def wrench(joint: str) -> Quantity:
-    """The wrench of a joint on its link, (6,): [moment; force], N m and N, link axes, about its origin."""
+    """The wrench of a joint on its link, (6,): [moment; force], N m and N, link axes, about its origin.
+
+    Raises OptionError for what is no name, and UnknownNameError, for a joint that the robot lacks, where a
+    problem takes the term.
+    """
     return Quantity(f"wrench:{arguments.name(joint, 'the joint of a wrench')}")
 
 
 def position(link: str) -> Quantity:
-    """Origin of a link or frame, (3,) m, world axes."""
+    """Origin of a link or frame, (3,) m, world axes. Errors as in `wrench`."""
     return Quantity(f"position:{arguments.name(link, 'the link of a position')}")
 
 
