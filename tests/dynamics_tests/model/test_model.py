@@ -303,6 +303,11 @@ ROTOR = Rotor(50.0, 0.3, np.diag([1e-4, 1e-4, 2e-4]))
         ((link("a", "b"), link("b")), TreeError, "body 'a' comes before its parent 'b'; list parents first"),
         ((link("a", "b"), link("b", "a")), TreeError, "the parents form a cycle: a -> b -> a"),
         ((link("a", "a"),), TreeError, "the parents form a cycle: a -> a"),
+        (
+            tuple(map(link, "abcdefgh", "bcdefgha")),
+            TreeError,
+            r"the parents form a cycle: a -> b -> c -> d -> e -> f -> \(2 more\) -> a;",
+        ),
         ((mimicking("a", "x"),), TreeError, "joint 'a_joint' mimics the unknown joint 'x'"),
         (
             (link("a"), mimicking("b", "a_joint"), mimicking("c", "b_joint")),

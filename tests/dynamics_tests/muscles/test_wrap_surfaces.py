@@ -72,6 +72,15 @@ def test_an_ellipsoid_of_equal_axes_is_a_sphere():
         assert found == pytest.approx(length_over("sphere", (0.05,)), abs=5e-5)
 
 
+@pytest.mark.parametrize("method", ["hybrid", "midpoint"])
+def test_which_axis_of_an_ellipsoid_is_the_first_does_not_matter(method):
+    sizes, cycle = np.array([0.06, 0.05, 0.07]), np.roll(np.eye(3), 1, axis=0)
+    found = length_over("ellipsoid", tuple(sizes), method=method)
+    for turn in (cycle, cycle @ cycle):
+        turned = length_over("ellipsoid", tuple(turn.T @ sizes), method=method, rotation=turn)
+        assert turned == pytest.approx(found, abs=1e-9)
+
+
 @pytest.mark.long
 def test_a_path_over_an_ellipsoid_is_near_the_shortest_one():
     sizes = np.array([0.08, 0.05, 0.06])
@@ -87,6 +96,8 @@ def test_a_path_through_a_torus_bends_over_the_inside_of_its_tube():
     moved = (ends - [ring, 0.0, 0.0]) @ about
     expected = length_over("cylinder", (tube, 1.0), "-x", moved)
     assert length_over("torus", (tube, ring), ends=ends) == pytest.approx(expected, abs=1e-9)
+    turn = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])  # about the axis of the ring
+    assert length_over("torus", (tube, ring), ends=ends @ turn.T) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(
