@@ -61,7 +61,7 @@ class LigamentBlock(PathBlock):
         G, H = along.first, along.second
         along_mu = np.einsum("kmi,kmi->km", G, mu)
         turned = np.einsum("kmij,kmj->kmi", H, mu)
-        found = self._third(u["q"], T[:, :, None] * mu)
+        found = self.paths.third(u["q"], T[:, :, None] * mu)
         found += (bend * along_mu)[:, :, None, None] * outer(G, G) + (slope * along_mu)[:, :, None, None] * H
         found += slope[:, :, None, None] * (outer(G, turned) + outer(turned, G))
         return {("q", "q"): -self._planes(found)}

@@ -101,7 +101,7 @@ class MuscleBlock(PathBlock):
         A = np.einsum("kmij,kmj->kmi", H, v)  # dV / dq
         W = w[:, :, None]
         LL, LV, VV = (W * ff[i, j][:, :, None] for i, j in ((0, 0), (0, 1), (1, 1)))
-        bend = self._third(u["q"], W * f[1] * v - tension[:, :, None] * mu)
+        bend = self.paths.third(u["q"], W * f[1] * v - tension[:, :, None] * mu)
         bend += outer(LL * G + LV * A, G) + outer(LV * G + VV * A, A) + (W * f[0])[..., None] * H
         mixed = outer(LV * G + VV * A, G) + (W * f[1])[..., None] * H
         if self.is_rigid:

@@ -163,22 +163,19 @@ class MusclePaths:
         )
         found = stored(digest) if kept else None
         if found is None:
-            rng = np.random.default_rng(0)
+            stretches = [self._packed.stretches_of(path) for path in self.paths]
+            flat = [each for part in stretches for each in part]
+            alone, rng = replace(self, paths=tuple(each.path for each in flat)), np.random.default_rng(0)
             fit, check = (
-                self._samples(lower, upper, near, count, rng) for count in (samples, max(samples // 4, 10))
+                alone._samples(lower, upper, near, count, rng) for count in (samples, max(samples // 4, 10))
             )
             if near is not None:
                 check = check.counting_fully()
-            found = fitted_surrogate(
-                self.names, self.model.joint_names, [self._packed.stretches_of(path) for path in self.paths],
-                fit, check, tolerances,
-            )  # fmt: skip
+            owners = np.repeat(np.arange(len(stretches)), list(map(len, stretches)))
+            found = fitted_surrogate(self.names, self.model.joint_names, owners, flat, fit, check, tolerances)
             boxes = Boxes(lower[None], upper[None]) if near is None else Boxes(near - NEAR, near + NEAR)
             lengths, arms = largest_errors(found, lambda names: self.only(names)._lengths_and_arms, boxes)
-            found = replace(
-                found, length_errors=np.fmax(found.length_errors, lengths),
-                arm_errors=np.fmax(found.arm_errors, arms),
-            )  # fmt: skip
+            found = replace(found, length_errors=lengths, arm_errors=arms)
             if kept:
                 store(digest, found)
         return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,7 @@ from dynamics.couplings.coupled_tree import CoupledTree, Follower
 from dynamics.errors import MuscleError
 from dynamics.model.joint import JOINT_TYPES
 from dynamics.model.kinematic_tree import KinematicTree
-from dynamics.muscles.geometry_path import QUADRANTS, SIZES, GeometryPath, PathPoint, WrapSurface
+from dynamics.muscles.geometry_path import QUADRANTS, SIZES, GeometryPath, WrapSurface
 from dynamics.muscles.wrapped_paths import INACTIVE, path_points, pulls, tree_arms
 from dynamics.quantities.kinematics import forward_kinematics
 
@@ -40,6 +40,24 @@ class PathsInPoses:
     rotations: Array
     positions: Array
     motion: CoupledMotion | None
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A part of a path with the coordinates that change it.
+
+    hinges : those of the coordinates by which the squared length of a straight part is a sum of 1, cos q and
+        sin q: they turn one joint alone, as it is
+    """
+
+    path: GeometryPath
+    coordinates: list[int]
+    hinges: list[int]
+
+    @property
+    def is_straight(self) -> bool:
+        """A stretch between two points, where no surface may be between them."""
+        return len(self.path.points) == 2 and not self.path.wraps
 
 
 class PackedPaths:
@@ -97,8 +115,8 @@ class PackedPaths:
             np.array([surface.position for surface in surfaces]).reshape(-1, 3),
         )
 
-    def stretches_of(self, path: GeometryPath) -> list[list[int]]:
-        """The coordinates of every stretch of a path: its length is a sum over stretches.
+    def stretches_of(self, path: GeometryPath) -> list[Stretch]:
+        """The stretches of a path: its length is the sum of theirs.
 
         A straight part between two points is one. What a conditional point joins is one stretch, and so is
         all that wraps may touch, as surfaces are tried in turn until the whole path settles.
@@ -111,22 +129,32 @@ class PackedPaths:
         ends = [0, *(i for i in range(1, count - 1) if not joined[i]), count - 1]
         found = []
         for first, last in pairwise(ends):
-            points = path.points[first : last + 1]
-            links = {point.link for point in points}
-            links |= {w.surface.link for w in path.wraps if w.first < last and first < w.last}
-            found.append(self._moving(links, points))
+            wraps = [w for w in path.wraps if w.first < last and first < w.last]
+            own = tuple(replace(w, first=w.first - first, last=w.last - first) for w in wraps)
+            part = GeometryPath(f"{path.name} {first}", path.points[first : last + 1], own)
+            coordinates, hinges = self._moving(part)
+            found.append(Stretch(part, coordinates, hinges))
         return found
 
-    def _moving(self, links: Iterable[str | None], points: Sequence[PathPoint]) -> list[int]:
-        """Places in q of the coordinates that move these links against each other, or these points."""
+    def _moving(self, path: GeometryPath) -> tuple[list[int], list[int]]:
+        """Places in q of the coordinates that move a path's links against each other, or points; hinges."""
+        links = {point.link for point in path.points} | {w.surface.link for w in path.wraps}
         chains = [self._chain(self._link(link)) for link in links]
         joints = set().union(*chains).difference(set.intersection(*chains))
-        places = {int(self.tree.coordinate[joint]) for joint in joints}
-        if isinstance(self.model, CoupledTree):
-            places = {int(self.model.follows[place]) for place in places}
-        followers = [follower for point in points for _, follower in point.moves]
-        followers += [point.condition.value for point in points if point.condition is not None]
-        return sorted(places | {self.column(follower) for follower in followers})
+        followers = [follower for point in path.points for _, follower in point.moves]
+        followers += [point.condition.value for point in path.points if point.condition is not None]
+        followed = [self.column(follower) for follower in followers]
+        hinges = set[int]()
+        for joint in joints:
+            place = int(self.tree.coordinate[joint])
+            is_own = abs(self.tree.joints[joint].ratio) == 1.0
+            if isinstance(self.model, CoupledTree):
+                is_own = is_own and place not in self.model.functions
+                place = int(self.model.follows[place])
+            if is_own and self.joints[2][joint]:
+                hinges.add(place)
+            followed.append(place)
+        return sorted(set(followed)), sorted(place for place in hinges if followed.count(place) == 1)
 
     def _chain(self, link: int) -> set[int]:
         found = set[int]()

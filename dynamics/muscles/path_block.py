@@ -25,35 +25,6 @@ class PathBlock:
         np.put_along_axis(found, self.own, True, 1)
         return found[:, : self.n]
 
-    def _third(self, q: Array, direction: Array) -> Array:
-        """(K, m, k, k) third derivatives of the paths times a direction (K, m, k) of own coordinates."""
-        third = self._slopes.values(q).second
-        K, m, k = direction.shape
-        return np.einsum("kmi,kmijl->kmjl", direction, third.reshape(K, m, k, k, k))
-
-    @cached_property
-    def _slopes(self) -> PathSurrogate:
-        """Polynomials dL/dq of every path by each of its k coordinates, path after path."""
-        paths, spans, exponents, weights = self.paths, [0], [], []
-        m, k = paths.coordinates.shape
-        for i in range(m):
-            terms = slice(paths.spans[i], paths.spans[i + 1])
-            for j in range(k):
-                e = paths.exponents[terms]
-                kept = e[:, j] > 0
-                exponents.append(e[kept] - (np.arange(k) == j))
-                weights.append((paths.weights[terms] * e[:, j])[kept] / paths.scales[i, j])
-                spans.append(spans[-1] + int(kept.sum()))
-        coordinates, centres, scales = (
-            np.repeat(x, k, axis=0) for x in (paths.coordinates, paths.centres, paths.scales)
-        )
-        names = tuple(f"{name} {j}" for name in paths.names for j in range(k))
-        unknown = np.full(m * k, np.nan)
-        return PathSurrogate(
-            names, paths.joint_names, coordinates, centres, scales, np.array(spans),
-            np.concatenate(exponents), np.concatenate(weights), unknown, unknown,
-        )  # fmt: skip
-
     def _local(self, x: Array) -> Array:
         """(K, m, k) of every path's own coordinates, of x (K, n); zero where it has fewer."""
         return np.concatenate([x, np.zeros((len(x), 1))], axis=1)[:, self.own]

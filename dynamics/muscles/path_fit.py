@@ -1,19 +1,22 @@
-"""Polynomials fitted to lengths and moment arms of paths together, and how far they are off between samples.
+"""Polynomials fitted to lengths and moment arms of paths together, stretch by stretch.
 
     minimize over c  sum (L - A c)^2 / l^2 + sum (r + dA/dq c)^2 / a^2
 
-with l and a the tolerances of lengths and moment arms. A path's length is a sum over stretches, so that the
-only products are of coordinates of one stretch. The order rises until the tolerances hold at poses that were
-not fitted; where they never hold, the order that comes nearest stays.
+with l and a the tolerances of lengths and moment arms. The squared length of a straight stretch is fitted in
+place of L, and -2 L r in place of -r: it is smooth where the stretch is short, and an exact sum of products
+of 1, cos q and sin q in coordinates that turn one hinge. The order in the other coordinates rises until the
+tolerances hold at poses that were not fitted; where they never hold, the order that comes nearest stays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
-from dynamics.muscles.path_polynomials import PathSurrogate, all_exponents
+from dynamics.muscles.packed_paths import Stretch
+from dynamics.muscles.path_polynomials import COSINE, SHORTEST, SINE, PathSurrogate, all_exponents
 
 Array = np.ndarray
 ORDERS = range(2, 13)
@@ -40,7 +43,7 @@ class PathSamples:
 
 @dataclass(frozen=True, eq=False)
 class OnePolynomial:
-    """The polynomial of one path with its errors, m."""
+    """The polynomial of one stretch with its errors, m."""
 
     exponents: Array
     weights: Array
@@ -59,63 +62,101 @@ def latin_hypercube(lower: Array, upper: Array, count: int, rng: np.random.Gener
 
 
 def fitted_surrogate(
-    names: tuple[str, ...], joint_names: tuple[str, ...], stretches: list[list[list[int]]],
+    names: tuple[str, ...], joint_names: tuple[str, ...], owners: Array, stretches: list[Stretch],
     fit: PathSamples, check: PathSamples, tolerances: tuple[float, float],
 ) -> PathSurrogate:  # fmt: skip
-    """Polynomials of all paths, fitted to samples and checked at others.
+    """Polynomials of all stretches, fitted to samples of these and checked at others.
 
-    stretches : of every path, with the coordinates of each
+    owners : (stretches,) the path of each, in order
     """
-    alike: dict[frozenset[frozenset[int]], list[int]] = {}
-    for path, parts in enumerate(stretches):
-        own = largest_arms(sorted(set[int]().union(*parts)), fit.arms[:, path])
-        alike.setdefault(frozenset(frozenset(part) & set(own) for part in parts), []).append(path)
-    k = max((len(frozenset[int]().union(*parts)) for parts in alike), default=0)
+    moving = [i for i, each in enumerate(stretches) if each.coordinates]
+    still = np.bincount(owners, fit.lengths[0] * [not each.coordinates for each in stretches], len(names))
+    own = {i: largest_arms(stretches[i].coordinates, fit.arms[:, i]) for i in moving}
+    of_path = [
+        sorted(set[int]().union(*(own[i] for i in moving if owners[i] == path))) for path in range(len(names))
+    ]
+    k = max(map(len, of_path), default=0)
     table, centres, scales = np.full((len(names), k), -1), np.zeros((len(names), k)), np.ones((len(names), k))
+    low, high = fit.q.min(0, initial=np.inf), fit.q.max(0, initial=-np.inf)
+    centre, scale = 0.5 * (low + high), np.where(high > low, 0.5 * (high - low), 1.0)
+    for path, places in enumerate(of_path):
+        table[path, : len(places)] = places
+        centres[path, : len(places)], scales[path, : len(places)] = centre[places], scale[places]
+    alike: dict[tuple[tuple[int, ...], tuple[int, ...], bool], list[int]] = {}
+    for i in moving:
+        is_straight = stretches[i].is_straight
+        hinges = tuple(stretches[i].hinges) if is_straight else ()
+        alike.setdefault((tuple(own[i]), hinges, is_straight), []).append(i)
     best: dict[int, OnePolynomial] = {}
-    for parts, paths in alike.items():
-        own = sorted(frozenset[int]().union(*parts))
-        d, low, high = len(own), fit.q[:, own].min(0, initial=np.inf), fit.q[:, own].max(0, initial=-np.inf)
-        centre, scale = 0.5 * (low + high), np.where(high > low, 0.5 * (high - low), 1.0)
-        table[paths, :d], centres[paths, :d], scales[paths, :d] = own, centre, scale
-        together = np.array([[place in part for place in own] for part in parts], dtype=bool)
-        best |= best_polynomials(paths, own, together, fit, check, (centre, scale), tolerances)
-    found = [best[path] for path in range(len(names))]
-    exponents = [np.pad(one.exponents, ((0, 0), (0, k - one.exponents.shape[1]))) for one in found]
+    for (places, hinges, is_root), pieces in alike.items():
+        kind = Kind(list(places), np.isin(places, hinges), is_root, centre[list(places)], scale[list(places)])
+        best |= best_polynomials(pieces, kind, fit, check, tolerances)
+    pieces = list[tuple[int, Array, Array, bool]]()  # path, exponents, weights, whether a root is taken
+    for path, places in enumerate(of_path):
+        for i in moving:
+            if owners[i] == path:
+                exponents = np.zeros((len(best[i].exponents), k), np.int64)
+                exponents[:, np.searchsorted(places, own[i])] = best[i].exponents
+                pieces.append((path, exponents, best[i].weights, stretches[i].is_straight))
+        if still[path] > 0.0 or not places:
+            pieces.append((path, np.zeros((1, k), np.int64), still[path : path + 1], False))
+    unknown = np.full(len(names), np.nan)
     return PathSurrogate(
-        names, joint_names, table, centres, scales, np.cumsum([0, *map(len, exponents)]),
-        np.concatenate(exponents) if exponents else np.zeros((0, k), np.int64),
-        np.concatenate([one.weights for one in found]) if found else np.zeros(0),
-        np.array([one.length_error for one in found]), np.array([one.arm_error for one in found]),
+        names, joint_names, table, centres, scales, np.cumsum([0, *(len(each[1]) for each in pieces)]),
+        np.concatenate([each[1] for each in pieces]) if pieces else np.zeros((0, k), np.int64),
+        np.concatenate([each[2] for each in pieces]) if pieces else np.zeros(0), unknown, unknown,
+        np.array([each[0] for each in pieces], np.int64), np.array([each[3] for each in pieces], bool),
     )  # fmt: skip
 
 
-def best_polynomials(
-    paths: list[int], own: list[int], together: Array, fit: PathSamples, check: PathSamples,
-    scaling: tuple[Array, Array], tolerances: tuple[float, float],
-) -> dict[int, OnePolynomial]:  # fmt: skip
-    """Path -> its polynomial of lowest order within the tolerances where it is checked, or the nearest one.
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """Stretches of the same coordinates, `places` in q; `hinges` enter by cos and sin."""
 
-    The paths depend on the same coordinates, own, so that one factorization serves all of an order.
-    together : (stretches, own) the coordinates of every stretch
+    places: list[int]
+    hinges: Array
+    is_root: bool
+    centre: Array
+    scale: Array
+
+    def exponents(self, order: int) -> Array:
+        """(terms, coordinates): up to an order in all but the hinges, which have 1, cos and sin."""
+        others = all_exponents(int((~self.hinges).sum()), order)
+        turns = np.array(list(product((0, COSINE, SINE), repeat=int(self.hinges.sum()))), np.int64)
+        found = np.zeros((len(turns) * len(others), len(self.places)), np.int64)
+        found[:, self.hinges] = np.repeat(turns, len(others), axis=0)
+        found[:, ~self.hinges] = np.tile(others, (len(turns), 1))
+        return found
+
+
+def best_polynomials(
+    pieces: list[int], kind: Kind, fit: PathSamples, check: PathSamples, tolerances: tuple[float, float]
+) -> dict[int, OnePolynomial]:
+    """Stretch -> its polynomial of lowest order within the tolerances at the checks, or the nearest one.
+
+    The stretches are of one kind, so that one factorization serves all of an order.
     """
     best: dict[int, OnePolynomial] = {}
-    left = paths
-    for order in ORDERS:
-        exponents = all_exponents(len(own), order)
-        exponents = exponents[np.any(np.all((exponents > 0)[:, None] <= together, axis=2), axis=1)]
-        equations = len(fit.q) * (1 + len(own))
+    left, count = pieces, len(check.q)
+    for order in ORDERS if not all(kind.hinges) else [1]:
+        exponents = kind.exponents(order)
+        equations = len(fit.q) * (1 + len(kind.places))
         if best and (len(exponents) > MOST_TERMS or len(exponents) * EQUATIONS_PER_TERM > equations):
             break
-        weights = least_squares(*equations_of(left, own, fit, scaling, exponents, tolerances))
-        matrix, right = equations_of(left, own, check, scaling, exponents)
-        errors, count = np.abs(matrix @ weights - right), len(check.q)
-        lengths, arms = (part.max(axis=0, initial=0.0) for part in (errors[:count], errors[count:]))
-        for i, path in enumerate(left):
-            one = OnePolynomial(exponents, weights[:, i], float(lengths[i]), float(arms[i]))
-            if path not in best or one.badness(tolerances) < best[path].badness(tolerances):
-                best[path] = one
-        left = [path for path in left if best[path].badness(tolerances) > 1.0]
+        weights = least_squares(*equations_of(left, kind, fit, exponents, tolerances))
+        matrix, _ = equations_of(left, kind, check, exponents)
+        values = (matrix @ weights).reshape(1 + len(kind.places), count, len(left))
+        if kind.is_root:
+            values[0] = np.sqrt(np.fmax(values[0], SHORTEST**2))
+            values[1:] /= 2.0 * values[0]
+        lengths = np.abs(values[0] - check.lengths[:, left]).max(axis=0, initial=0.0)
+        arms = np.moveaxis(check.arms[:, left][:, :, kind.places], 2, 0)
+        missed = np.abs(values[1:] + arms).max(axis=(0, 1), initial=0.0)
+        for i, piece in enumerate(left):
+            one = OnePolynomial(exponents, weights[:, i], float(lengths[i]), float(missed[i]))
+            if piece not in best or one.badness(tolerances) < best[piece].badness(tolerances):
+                best[piece] = one
+        left = [piece for piece in left if best[piece].badness(tolerances) > 1.0]
         if not left:
             break
     return best
@@ -138,25 +179,31 @@ def least_squares(matrix: Array, right: Array) -> Array:
 
 
 def equations_of(
-    paths: list[int], own: list[int], samples: PathSamples, scaling: tuple[Array, Array], exponents: Array,
+    pieces: list[int], kind: Kind, samples: PathSamples, exponents: Array,
     tolerances: tuple[float, float] | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Rows of lengths, then of derivatives by each coordinate, and what they give (rows, paths).
+    """Rows of lengths, or of squared ones, then of derivatives by each coordinate, and what they give.
 
     tolerances : by which rows are divided, and multiplied by the weights of the samples; None for neither
     """
-    centre, scale = scaling
-    x = (samples.q[:, own] - centre) / scale
-    powers = x[:, :, None] ** np.arange(exponents.max(initial=0) + 1)
-    factors = [powers[:, j, exponents[:, j]] for j in range(len(own))]
-    blocks = [np.prod(factors, axis=0) if own else np.ones((len(x), 1))]
-    right = [samples.lengths[:, paths]]
-    for j, coordinate in enumerate(own):
-        e = exponents[:, j]
-        slope = e * powers[:, j, np.maximum(e - 1, 0)] / scale[j]
+    q, e = samples.q[:, kind.places], exponents
+    x = (q - kind.centre) / kind.scale
+    powers = x[:, :, None] ** np.arange(max(e.max(initial=0), 0) + 1)
+    turns, turned = np.stack([np.sin(q), np.cos(q)], 2), np.stack([np.cos(q), -np.sin(q)], 2)
+    tables = np.concatenate([turns, powers], axis=2)  # by exponent, from SINE on
+    slopes = np.zeros_like(tables)
+    slopes[:, :, :2], slopes[:, :, 3:] = turned, powers[:, :, :-1] * np.arange(1, powers.shape[2])
+    slopes[:, :, 2:] /= kind.scale[:, None]
+    factors = [tables[:, j, e[:, j] - SINE] for j in range(len(kind.places))]
+    blocks = [np.prod(factors, axis=0) if factors else np.ones((len(q), 1))]
+    lengths = samples.lengths[:, pieces]
+    right = [lengths**2 if kind.is_root else lengths]
+    for j, place in enumerate(kind.places):
         others = [factor for i, factor in enumerate(factors) if i != j]
+        slope = slopes[:, j, e[:, j] - SINE]
         blocks.append(slope * np.prod(others, axis=0) if others else slope)
-        right.append(-samples.arms[:, paths, coordinate])
+        by_place = -samples.arms[:, pieces, place]
+        right.append(2.0 * lengths * by_place if kind.is_root else by_place)
     if tolerances is not None:
         for i, (block, value) in enumerate(zip(blocks, right, strict=True)):
             rows = samples.weights[:, None] / tolerances[min(i, 1)]

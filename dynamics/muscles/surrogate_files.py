@@ -17,7 +17,7 @@ import numpy as np
 from dynamics.kernels.compile import cache_folder
 from dynamics.muscles.path_polynomials import PathSurrogate
 
-FORMAT = 3  # raised where fits of the same inputs come out otherwise
+FORMAT = 4  # raised where fits of the same inputs come out otherwise
 
 
 def digest_of(*values: object) -> str:
