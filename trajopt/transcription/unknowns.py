@@ -147,9 +147,10 @@ class Unknowns:
         """The size of every unknown at y, (n,), where one is above LARGE or below 1 / LARGE; else None.
 
         The size of a control point is the largest of its curve. One that is neither large nor small counts
-        as 1; small is what its bounds (n,) keep so, and joints and states that all begin so, unless they are
-        only what a solver leaves of zero: where controls are not small and states have no fixed value but
-        zero. Zero has no size, nor has what rounding leaves of it, nor do bounds that hold an unknown at its
+        as 1; small is what its bounds (n,) keep so, and joints and states that all begin so, and controls
+        beside these, unless they are only what a solver leaves of zero: where controls are not small and
+        states have no fixed value but zero.
+        Zero has no size, nor has what rounding leaves of it, nor do bounds that hold an unknown at its
         value. Sizes are powers of two, so that dividing by them rounds nothing.
         """
         free, least = self.elimination.free, 1.0 / LARGE
@@ -168,7 +169,7 @@ class Unknowns:
         sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
         controls = sizes[states.stop : self.layout.control_point_count]
         if self.elimination.c[states].any() or not controls.max(initial=0.0) >= least:
-            kept_small[states] |= sizes[states].max() < least
+            kept_small[: self.layout.control_point_count] |= sizes[states].max() < least
         known = (sizes > ROUNDING * sizes[kept_small].max(initial=0.0)) | ((bounds > 0.0) & (bounds < least))
         far = (sizes > LARGE) | (kept_small & (sizes < least) & known)
         if not far[free].any():

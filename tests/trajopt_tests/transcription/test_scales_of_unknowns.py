@@ -173,3 +173,13 @@ def test_a_state_that_is_small_at_the_guess_beside_others_keeps_its_size():
     problem.end_at(x=[0.0, 1.0])
     problem.minimize(trajopt.state("u") ** 2)
     assert trajopt.transcribe(problem).unknown_sizes is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("solver", [trajopt.Slsqp(), trajopt.InteriorPoint()])
+def test_a_small_control_beside_small_states_is_small_in_the_verdict_too(solver):
+    """The solve found 1e-9 for a control guessed as zero; `verify` counted it as one: KKT error 0.1."""
+    problem = pushed(1e-9, 1.0)
+    problem.minimize(trajopt.state("u") ** 2, weight=1e18)
+    solution = trajopt.solve(problem, solver=solver)
+    assert solution.objective == pytest.approx(12.0, rel=1e-5) and solution.verify().holds
