@@ -40,7 +40,7 @@ class PathSurrogate:
     names : of the muscles;  joint_names : of the coordinates of q
     coordinates : (m, k) which each path depends on, -1 where it has fewer than k
     centres, scales : (m, k);  spans : (pieces + 1,) where the terms of each piece begin
-    exponents : (terms, k);  weights : (terms,) m, or m2 under a root, the c
+    exponents : (terms, k);  weights : (terms,) m, or m^2 under a root, the c
     length_errors, arm_errors : (m,) m, the largest that were found, NaN if never looked for
     owners : (pieces,) the path of each, in order, by default one piece for each path
     roots : (pieces,) whether P is a squared length, by default none; below 1 mm its tangent counts
