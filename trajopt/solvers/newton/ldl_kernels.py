@@ -1,9 +1,9 @@
 """Compiled loops of the factorization L D L' of a sparse symmetric matrix K whose pivots have a fixed order.
 
-A pivot is a block of one or two neighbouring rows; D has these blocks on its diagonal, L is one there. Davis,
-Direct Methods for Sparse Linear Systems (2006), section 4.8, "up-looking" factorization; blocks of two: Bunch
-and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. In Python these loops would take a
-thousand times as long.
+A pivot is a block of one or two neighbouring rows; D has these blocks on its diagonal, L is one there.
+Columns with the same rows make a panel, which is factorized in a dense matrix, its front: Duff and Reid, ACM
+Trans. Math. Softw. 9 (1983) 302; blocks of two: Bunch and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. In
+Python these loops would take a thousand times as long.
 
 Last the step of Newton's method along the active set W of the step before,
 
@@ -17,9 +17,14 @@ too: for each sum of whole arrays numba first compiles texts of errors about sha
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trajopt.solvers.newton.compiled_loops import compiled
+
+# Sums in any order, so that SIMD lanes can share them; NaN and infinity stay what they are.
+_reordered = partial(compiled, fastmath={"reassoc", "contract"})
 
 
 @compiled
@@ -77,67 +82,28 @@ def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.n
         values[slots[H.size + k]] += A[k]
 
 
-@compiled
-def _subtract_column(
-    runs: np.ndarray,
-    begins: np.ndarray,
-    below: np.ndarray,
-    L: np.ndarray,
-    b: int,
-    end: int,
-    y: float,
-    x: np.ndarray,
-) -> None:
-    """x becomes x - l y, l the entries before `end` of the column of a block of one.
-
-    Its rows stand in runs of neighbours, so that the loop over one has no table of places.
-    """
-    for run in range(runs[b], runs[b + 1]):
-        p = begins[run]
-        if p >= end:
-            return
-        row, at = np.uint64(below[p]), np.uint64(p)
-        for k in range(np.uint64(min(begins[run + 1], end) - p)):
-            x[row + k] -= L[np.uint64(0), at + k] * y
+@_reordered
+def _subtract(front: np.ndarray, L: np.ndarray, done: int, j: int) -> None:
+    """Take from column j of a front what the first `done` pivots have there, four of them in one pass."""
+    into, q = front[j, j:], 0
+    while q + 4 <= done:
+        f, g, h, e = L[q, j], L[q + 1, j], L[q + 2, j], L[q + 3, j]
+        one, two, three, four = front[q, j:], front[q + 1, j:], front[q + 2, j:], front[q + 3, j:]
+        for k in range(into.size):
+            into[k] -= (f * one[k] + g * two[k]) + (h * three[k] + e * four[k])
+        q += 4
+    if q + 2 <= done:
+        f, g, one, two = L[q, j], L[q + 1, j], front[q, j:], front[q + 1, j:]
+        for k in range(into.size):
+            into[k] -= f * one[k] + g * two[k]
+        q += 2
+    if q < done:
+        f, one = L[q, j], front[q, j:]
+        for k in range(into.size):
+            into[k] -= f * one[k]
 
 
-@compiled
-def _subtract_columns(
-    runs: np.ndarray,
-    begins: np.ndarray,
-    below: np.ndarray,
-    L: np.ndarray,
-    b: int,
-    end: int,
-    y: float,
-    z: float,
-    x: np.ndarray,
-) -> None:
-    """x becomes x - l_1 y - l_2 z, of the entries before `end` of both columns of a block."""
-    for run in range(runs[b], runs[b + 1]):
-        p = begins[run]
-        if p >= end:
-            return
-        row, at = np.uint64(below[p]), np.uint64(p)
-        for k in range(np.uint64(min(begins[run + 1], end) - p)):
-            x[row + k] -= L[np.uint64(0), at + k] * y + L[np.uint64(1), at + k] * z
-
-
-@compiled
-def _column_times(
-    runs: np.ndarray, begins: np.ndarray, below: np.ndarray, column: np.ndarray, b: int, x: np.ndarray
-) -> float:
-    """l' x of a column of a block."""
-    total = 0.0
-    for run in range(runs[b], runs[b + 1]):
-        p = begins[run]
-        row, at = np.uint64(below[p]), np.uint64(p)
-        for k in range(np.uint64(begins[run + 1] - p)):
-            total += column[at + k] * x[row + k]
-    return total
-
-
-@compiled
+@_reordered
 def factorize(
     layout: tuple,
     values: np.ndarray,
@@ -150,92 +116,133 @@ def factorize(
 
     K is changed: the negative ones of `least`, those of constraints, are added to its diagonal.
 
-    values : the entries of the upper triangle of K, as `own` has their rows
+    values : the entries of the upper triangle of K, as `own` has their columns
     least : (size,): a pivot of a smaller size, or NaN, is lifted to this one, which has its sign
     singular : of the products in the determinant of a block, below which their difference is none
-    L : (2, entries), the columns of both rows of a block; of a block of one the second is not used
+    L : (entries,), of every panel its columns, one after the other, as long as the panel has rows
     inverse : (size, 2): of a block (a, b; b, c) both rows of its inverse, of one number (1 / a, 0)
 
     The growth is the largest of sum_b l_kb D_b l_kb / least_k, sizes taken: times the rounding unit it
     bounds what rounding does to the diagonal (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
     section 11.1).
     """
-    starts, heads, own, first, below, needs, needed, runs, begins = layout
-    size = least.size
-    work, filled = np.zeros(size), first[:-1].copy()
-    positive, lifted, growth = 0, 0, 0.0
-    for b in range(starts.size - 1):
-        begin, end = starts[b], starts[b + 1]
-        head, off = 0.0, 0.0
-        for k in range(begin, end):
-            change, spent = 0.0, 0.0
-            for at in range(heads[k], heads[k + 1]):
-                work[own[at]] += values[at]
-            for j in needed[needs[b] : needs[b + 1]]:
-                column, place = starts[j], filled[j]
-                y = work[column]
-                work[column] = 0.0
-                if starts[j + 1] - column == 1:
-                    one = y * inverse[column, 0]
-                    _subtract_column(runs, begins, below, L, j, place, y, work)
-                    change += one * y
-                    spent += abs(one * y)
-                else:
-                    z = work[column + 1]
-                    work[column + 1] = 0.0
-                    one = y * inverse[column, 0] + z * inverse[column, 1]
-                    two = y * inverse[column + 1, 0] + z * inverse[column + 1, 1]
-                    _subtract_columns(runs, begins, below, L, j, place, y, z, work)
-                    L[1, place] = two
-                    change += one * y + two * z
-                    spent += abs(one * y) + abs(two * z)
-                L[0, place] = one
-                filled[j] = place + 1
-            pivot = work[k] + min(least[k], 0.0) - change
-            work[k] = 0.0
-            growth = max(growth, spent / abs(least[k]))
-            if k > begin:
-                off = work[begin]
-                work[begin] = 0.0
-            if end - begin == 1:
-                if not abs(pivot) >= abs(least[k]):
-                    pivot, lifted = least[k], lifted + 1
-                positive += 1 if pivot > 0.0 else 0
-                inverse[k, 0], inverse[k, 1] = 1.0 / pivot, 0.0
-            elif k == begin:
-                head = pivot
-            else:
-                product, square = head * pivot, off * off
-                smallest = singular * (abs(product) + square) + abs(least[begin] * least[k])
-                if not abs(product - square) >= smallest:
-                    head, pivot, off, lifted = least[begin], least[k], 0.0, lifted + 1
-                determinant = head * pivot - off * off
-                positive += 1 if determinant < 0.0 else (2 if head > 0.0 else 0)
-                inverse[begin, 0], inverse[begin, 1] = pivot / determinant, -off / determinant
-                inverse[k, 0], inverse[k, 1] = -off / determinant, head / determinant
+    starts, heads, _, panels, first, below, places, columns, children, child, onto, held, turns, blocks = (
+        layout
+    )
+    positive, lifted, growth, most = 0, 0, 0.0, 0
+    for p in range(panels.size - 1):
+        most = max(most, panels[p + 1] - panels[p] + first[p + 1] - first[p])
+    room, updates, spent, used = (
+        np.empty(most * most),
+        np.empty(held[-1]),
+        np.zeros(least.size),
+        np.empty(most),
+    )
+    for p in turns:
+        begin, width, b = panels[p], panels[p + 1] - panels[p], blocks[p]
+        size = width + first[p + 1] - first[p]
+        front = room[: size * size].reshape((size, size))
+        own = L[columns[p] : columns[p + 1]].reshape((width, size))
+        for i in range(size):
+            front[i, i:] = 0.0
+        for i in range(width):
+            for at in range(heads[begin + i], heads[begin + i + 1]):
+                front[i, places[at]] += values[at]
+        for at in range(children[p], children[p + 1]):
+            place, mine = held[child[at]], onto[first[child[at]] : first[child[at] + 1]]
+            for i in range(mine.size):
+                into, left = front[mine[i]], updates[place : place + mine.size - i]
+                for k in range(left.size):
+                    into[mine[i + k]] += left[k]
+                place += left.size
+        used[:width], used[width:size] = spent[begin : begin + width], 0.0
+        i = 0
+        while i < width:
+            k, is_two = begin + i, starts[b + 1] - starts[b] == 2
+            b += 1
+            _subtract(front, own, i, i)
+            growth = max(growth, used[i] / abs(least[k]))
+            head = front[i, i] + min(least[k], 0.0)
+            if not is_two:
+                if not abs(head) >= abs(least[k]):
+                    head, lifted = least[k], lifted + 1
+                positive += 1 if head > 0.0 else 0
+                inverse[k, 0], inverse[k, 1] = 1.0 / head, 0.0
+                i += 1
+                raw, one, sums, factor = front[i - 1, i:], own[i - 1, i:], used[i:size], inverse[k, 0]
+                for m in range(sums.size):
+                    one[m] = raw[m] * factor
+                    sums[m] += abs(one[m] * raw[m])
+                continue
+            _subtract(front, own, i, i + 1)
+            growth = max(growth, used[i + 1] / abs(least[k + 1]))
+            off, pivot = front[i, i + 1], front[i + 1, i + 1] + min(least[k + 1], 0.0)
+            product, square = head * pivot, off * off
+            smallest = singular * (abs(product) + square) + abs(least[k] * least[k + 1])
+            if not abs(product - square) >= smallest:
+                head, pivot, off, lifted = least[k], least[k + 1], 0.0, lifted + 1
+            determinant = head * pivot - off * off
+            positive += 1 if determinant < 0.0 else (2 if head > 0.0 else 0)
+            inverse[k, 0], inverse[k, 1] = pivot / determinant, -off / determinant
+            inverse[k + 1, 0], inverse[k + 1, 1] = -off / determinant, head / determinant
+            own[i, i + 1] = 0.0
+            f, g, h = inverse[k, 0], inverse[k, 1], inverse[k + 1, 1]
+            raw, other, sums = front[i, i + 2 :], front[i + 1, i + 2 :], used[i + 2 : size]
+            one, two = own[i, i + 2 :], own[i + 1, i + 2 :]
+            for m in range(sums.size):
+                y, z = raw[m], other[m]
+                one[m], two[m] = y * f + z * g, y * g + z * h
+                sums[m] += abs(one[m] * y) + abs(two[m] * z)
+            i += 2
+        for i in range(width, size):
+            spent[below[first[p] + i - width]] += used[i]
+        place = held[p]
+        for i in range(width, size):
+            _subtract(front, own, width, i)
+            updates[place : place + size - i] = front[i, i:]
+            place += size - i
     return positive, lifted, growth
 
 
-@compiled
+@_reordered
 def _solve_in_place(layout: tuple, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
     """x becomes (L D L')^-1 x."""
-    starts, _, _, first, below, _, _, runs, begins = layout
+    starts, panels, first, below, columns = layout[0], layout[3], layout[4], layout[5], layout[7]
+    rest = np.empty(x.size)
+    for p in range(panels.size - 1):
+        width, rows = panels[p + 1] - panels[p], below[first[p] : first[p + 1]]
+        own, mine = L[columns[p] : columns[p + 1]].reshape((width, width + rows.size)), x[panels[p] :]
+        sums = rest[: rows.size]
+        sums[:] = 0.0
+        for q in range(width):
+            y, inside, further = mine[q], own[q, :width], own[q, width:]
+            for i in range(q + 1, width):
+                mine[i] -= inside[i] * y
+            for i in range(sums.size):
+                sums[i] += further[i] * y
+        for i in range(rows.size):
+            x[rows[i]] -= sums[i]
     for b in range(starts.size - 1):
         k = starts[b]
         y = x[k]
-        if starts[b + 1] - k == 1:
-            _subtract_column(runs, begins, below, L, b, first[b + 1], y, x)
-            x[k] = inverse[k, 0] * y
-        else:
-            z = x[k + 1]
-            _subtract_columns(runs, begins, below, L, b, first[b + 1], y, z, x)
-            x[k] = inverse[k, 0] * y + inverse[k, 1] * z
-            x[k + 1] = inverse[k + 1, 0] * y + inverse[k + 1, 1] * z
-    for b in range(starts.size - 2, -1, -1):
-        k = starts[b]
-        x[k] -= _column_times(runs, begins, below, L[0], b, x)
+        x[k] = inverse[k, 0] * y
         if starts[b + 1] - k == 2:
-            x[k + 1] -= _column_times(runs, begins, below, L[1], b, x)
+            z = x[k + 1]
+            x[k] += inverse[k, 1] * z
+            x[k + 1] = inverse[k + 1, 0] * y + inverse[k + 1, 1] * z
+    for p in range(panels.size - 2, -1, -1):
+        width, rows = panels[p + 1] - panels[p], below[first[p] : first[p + 1]]
+        own, mine = L[columns[p] : columns[p + 1]].reshape((width, width + rows.size)), x[panels[p] :]
+        known = rest[: rows.size]
+        for i in range(rows.size):
+            known[i] = x[rows[i]]
+        for q in range(width - 1, -1, -1):
+            inside, further, total = own[q, :width], own[q, width:], 0.0
+            for i in range(known.size):
+                total += further[i] * known[i]
+            for i in range(q + 1, width):
+                total += inside[i] * mine[i]
+            mine[q] -= total
 
 
 @compiled
@@ -329,7 +336,7 @@ def step_along(
     least = np.empty(order.size)
     for k in range(order.size):
         least[k] = least_pivot * size if is_unknown[k] else -least_pivot / size
-    L, inverse = np.zeros((2, layout[4].size)), np.empty((order.size, 2))
+    L, inverse = np.empty(layout[7][-1]), np.empty((order.size, 2))
     positive, lifted, growth = factorize(layout, values, least, singular, L, inverse)
     d, mu = np.zeros(n), np.zeros(m)
     if positive != n or lifted > 0 or not growth * eps <= 1.0:

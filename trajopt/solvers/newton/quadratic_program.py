@@ -118,7 +118,7 @@ def minimum_by_homotopy(
     if len(active) > program.g.size:
         return None
     first = kkt_of(unit.H, unit.A, active, unit.patterns)
-    if strict and not first.exists:
+    if strict and not first.is_solved_in_order:
         dependent = np.array(active, dtype=int)[first.dependent]
         limits = dependent[lower[dependent] < upper[dependent]]
         if limits.size:
@@ -141,8 +141,7 @@ def _with_same_active(
     """The end of the homotopy where the active set need not change, by one solve; None where it must."""
     if not factors.first.corrects:
         return None
-    limits = np.where(side < 0, program.lower, program.upper)
-    step = factors.solve(np.concatenate([-program.g, limits[factors.active]]))
+    step = factors.solve(_data(program, side, factors.active))
     d = step[: program.g.size]
     mu, values = scattered(step[d.size :], factors.active, side.size), program.A @ d
     within = (values >= program.lower) & (values <= program.upper)
@@ -150,6 +149,12 @@ def _with_same_active(
     if not np.where(side == 0, within, pushes).all():
         return None
     return QuadraticSolution(d, mu, side.copy(), 1.0, 0, factors)
+
+
+def _data(program: QuadraticProgram, side: np.ndarray, active: list[int]) -> np.ndarray:
+    """The right-hand side of the minimum: -g, and the limits that active constraints meet."""
+    below = side[active] < 0
+    return np.concatenate([-program.g, np.where(below, program.lower[active], program.upper[active])])
 
 
 class _Homotopy:
@@ -164,7 +169,6 @@ class _Homotopy:
         self.mu = np.where(side != 0, multipliers, 0.0)
         self.d = np.zeros(self.n)
         self.is_equation = program.lower == program.upper
-        self.gradient_rate = program.g + program.A.T @ self.mu
         # At tau = 0 no limit is violated, and those in the active set are met.
         lower = np.where(side < 0, 0.0, np.minimum(program.lower, -BEYOND * program.lower))
         upper = np.where(side > 0, 0.0, np.maximum(program.upper, -BEYOND * program.upper))
@@ -175,6 +179,10 @@ class _Homotopy:
         with np.errstate(invalid="ignore"):
             rates = np.array([upper - program.upper, program.lower - lower])
         self.rates = np.where(np.isfinite(rates), rates, 0.0)
+        # The first K's solution for the data of tau = 1; d and mu move by it without the first mu
+        self._goal = factors.solve(_data(program, side, factors.active))
+        self._towards = self._goal.copy()
+        self._towards[self.n :] -= self.mu[factors.active]
 
     def followed(self, most_changes: int, stopped: Callable[[], bool]) -> QuadraticSolution | None:
         """The minimum at tau = 1, or at the tau where the way ends; None where that is early."""
@@ -196,8 +204,7 @@ class _Homotopy:
         """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
         active = np.array(self.factors.active, dtype=int)
         side = self.side[active]
-        limit_rates = np.where(side < 0, self.rates[1, active], -self.rates[0, active])
-        step = self.factors.solve(np.concatenate([-self.gradient_rate, limit_rates]))
+        step = self.factors.with_borders(self._towards, self._limit_rates())
         mu_rate, Ad_rate = step[self.n :], self.program.A @ step[: self.n]
         closing = self.rates.copy()
         closing[0] += Ad_rate
@@ -225,6 +232,11 @@ class _Homotopy:
         self.gaps -= length * closing
         self.mu[active] += length * mu_rate
         return event
+
+    def _limit_rates(self) -> np.ndarray:
+        """Rates of the limits that the active constraints meet."""
+        active = np.array(self.factors.active, dtype=int)
+        return np.where(self.side[active] < 0, self.rates[1, active], -self.rates[0, active])
 
     def change(self, constraint: int, side: int) -> bool:
         """Add a constraint at a side of it, or drop it; False where that is not possible."""
@@ -289,7 +301,7 @@ class _Homotopy:
             again = factorized(program.H, program.A, self.factors.active, program.patterns)
             if again is None:
                 return None
-            self.factors = again
+            self.factors, self._goal = again, again.solve(_data(program, self.side, again.active))
             d, mu, error = self._solved()
         return self._found(d, scattered(mu, self.factors.active, self.side.size), 1.0, changes)
 
@@ -302,14 +314,13 @@ class _Homotopy:
         The third is the residual that is left, relative to the right-hand side or to 1.
         """
         program, active = self.program, np.array(self.factors.active, dtype=int)
-        A, below = program.A[active], self.side[active] < 0
-        right = np.concatenate([-program.g, np.where(below, program.lower[active], program.upper[active])])
+        A, right = program.A[active], _data(program, self.side, self.factors.active)
 
         def rest(found: np.ndarray) -> np.ndarray:
             d, mu = found[: self.n], found[self.n :]
             return right - np.concatenate([program.H @ d + A.T @ mu, A @ d])
 
-        found = self.factors.solve(right)
+        found = self.factors.with_borders(self._goal, right[self.n :])
         found = found + self.factors.solve(rest(found))
         size = max(1.0, float(np.abs(right).max(initial=0.0)))
         return found[: self.n], found[self.n :], float(np.abs(rest(found)).max(initial=0.0)) / size
@@ -352,8 +363,17 @@ class KktFactors:
         left = self._left[: right.size]
         first[left] = right[: left.size]
         found = self._by_first(first)
-        if self.is_first:
-            return found
+        return found if self.is_first else self._bordered(found, of_added)
+
+    def with_borders(self, found: np.ndarray, of_active: np.ndarray) -> np.ndarray:
+        """K^-1 of a right-hand side of which the first K's solution is `found`.
+
+        of_active : the side's entries of active constraints. Those of added ones are read; one that was
+            dropped may have any in the first K, where its multiplier is zero
+        """
+        return found if self.is_first else self._bordered(found, of_active[self._left.size - self.n :])
+
+    def _bordered(self, found: np.ndarray, of_added: np.ndarray) -> np.ndarray:
         of_borders = np.zeros(self._of_added.size)
         if of_added.size:
             of_borders[self._of_added] = of_added
@@ -419,6 +439,10 @@ class DenseKkt:
 
     corrects = False  # whether `solve` corrects its solution by the residual
     dependent = np.zeros(0, dtype=int)  # `ActiveSetNewton` leaves out constraints that depend on others
+
+    @property
+    def is_solved_in_order(self) -> bool:
+        return self.exists
 
     def __init__(self, H: np.ndarray, A: np.ndarray) -> None:
         n, k, self.exists = len(H), len(A), False

@@ -234,12 +234,38 @@ def test_rows_of_the_factors_are_those_of_an_elimination_by_sets(seed):
         if column:
             columns[min(column)] |= column - {min(column)}
     layout = order.layout
-    found = [
-        layout.below[first:last].tolist() for first, last in zip(layout.first, layout.first[1:], strict=False)
-    ]
+    found, parents = [], {}
+    for p, (begin, end) in enumerate(itertools.pairwise(layout.panels)):
+        below = layout.below[layout.first[p] : layout.first[p + 1]].tolist()
+        found += [[*range(k + 1, end), *below] for k in range(begin, end)]
+        parents[p] = below
     assert found == [sorted(column) for column in columns]
-    for b, rows in enumerate(found):  # runs of neighbours, one after the other
-        begins = layout.begins[layout.runs[b] : layout.runs[b + 1] + 1]
-        runs = [layout.below[p:q].tolist() for p, q in itertools.pairwise(begins)]
-        assert list(itertools.chain(*runs)) == rows
-        assert all(run == list(range(run[0], run[0] + len(run))) for run in runs)
+    for p, below in parents.items():  # what a panel leaves is added to the rows of its parent's front
+        if below:
+            (parent,) = (q for q in parents if layout.panels[q] <= below[0] < layout.panels[q + 1])
+            front = [*range(layout.panels[parent], layout.panels[parent + 1]), *parents[parent]]
+            onto = layout.onto[layout.first[p] : layout.first[p + 1]]
+            assert [front[k] for k in onto] == below
+            assert p in layout.child[layout.children[parent] : layout.children[parent + 1]]
+            turns = layout.turns.tolist()
+            assert turns.index(p) < turns.index(parent)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_unknowns_keep_their_order_for_other_active_constraints(seed):
+    """The order that was found for others solves as one of its own does, and is left where L grows."""
+    rng = np.random.default_rng(seed)
+    H, A, shift = random_program(rng, "convex")
+    rows, own = triplets(A), triplets(H, shift)
+    active, patterns = list(range(len(A))), {}
+    SparseKkt(own, rows, active[1:], patterns).solve(np.ones(H.shape[0] + len(A[1:])))
+    again, alone = SparseKkt(own, rows, active, patterns), SparseKkt(own, rows, active, {})
+    right = rng.normal(size=sum(A.shape))
+    wanted = alone.solve(right)
+    np.testing.assert_allclose(again.solve(right), wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+    known, found = (patterns[tuple(each)].order for each in (active[1:], active))
+    assert again.is_strict == alone.is_strict
+    assert (
+        found.of_unknowns is known.of_unknowns
+        or found.layout.columns[-1] <= (alone._pattern.order.layout.columns[-1])
+    )
