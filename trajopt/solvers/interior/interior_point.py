@@ -126,6 +126,12 @@ def _is_made_for(nlp: Program) -> bool:
     return bool(nlp.has_hessian and equations < free and (ordered or free <= 1500))
 
 
+def _effective_count(z: np.ndarray) -> float:
+    """(sum z)^2 / sum z^2 of z >= 0, at least 1: k where k of them are alike and the others zero."""
+    squares = float(z @ z)
+    return max(1.0, float(z.sum()) ** 2 / squares) if squares > 0.0 else 1.0
+
+
 FARTHEST = 1e10  # kappa_Sigma: between z t / mu and its inverse
 
 
@@ -199,15 +205,16 @@ class InteriorPointRun:
     def _start(self) -> tuple[Iterate, BarrierRule]:
         """The start, moved off limits, with multipliers and the rule of its barrier parameter.
 
-        Known multipliers z of gaps t give it: mu is the mean of z |t|, gaps are at least mu / z, z = mu / t.
-        Equations that are missed do not raise it, as they say nothing of gaps.
+        Known multipliers z of gaps t give it: mu is the mean of z |t| over as many limits as have them, so
+        that others do not lower it; gaps are at least mu / z, and z = mu / t from there. Equations that are
+        missed do not raise it, as they say nothing of gaps.
         """
         program, start = self.program, self.monitor.start
         x, count, multipliers, barrier = start.y[program.free], program.rows.size, None, 0.0
         if start.has_multipliers:
             multipliers = self._known(start)
             gaps = np.abs(program.gaps(np.concatenate([program.rows_at_start, x[program.bounded]])))
-            mean = float((gaps * multipliers.z).sum()) / max(1, gaps.size)
+            mean = float(gaps @ multipliers.z) / _effective_count(multipliers.z)
             # Above 1e-3 the start is left: an energy budget disturbed by 1 % takes 40 steps for 11
             barrier = FURTHER_ROWS if self.lacks_rows else min(max(LAST * self.tol, mean), 1e-3)
             rounding = ROUNDING * np.maximum(1.0, np.abs(program.limit))  # of gaps: they must not be zero

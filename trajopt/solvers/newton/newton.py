@@ -69,6 +69,14 @@ MOST_ENTRIES = 10 * LARGEST**2
 # lead to the tolerance, twice as many with sparse factors: each takes a fifth of one that has to solve a
 # quadratic program, and a tenth of one with sparse factors.
 AGAIN = 2
+# Changes of the active set after which an interior-point method has less to do, where one can go on: each
+# takes a twentieth to a half of its step, and those to a new goal are a few, or more than half the unknowns.
+FEW, PART = 20, 5
+
+
+def few_changes(nlp: Program) -> int:
+    """Changes of the active set that pay, whatever the machine: 20, or a fifth of the unknowns."""
+    return max(FEW, nlp.variable_count // PART)
 
 
 @dataclass(frozen=True)
@@ -82,12 +90,15 @@ class ActiveSetNewton:
 
     shift : the first of the multiples of the identity that are added to the Hessian
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
+    most_changes : of the active set in one homotopy; one that needs more ends where it is, or the steps if
+        that is not far on its way. None: twice the unknowns
     matrices : those of the last program, which one whose entries stand at the same places shares
     """
 
     tol: float
     shift: float = FEASIBILITY
     finer: float = 1.0
+    most_changes: int | None = None
     matrices: list[Matrices] = field(default_factory=list, repr=False, compare=False)
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
@@ -108,7 +119,8 @@ class ActiveSetNewton:
             at = least_squares_multipliers(nlp, at.y, signed=False)
         if not (self.matrices and self.matrices[0].fits(nlp)):
             self.matrices[:] = [Matrices(nlp, sparse_steps_pay(nlp))]
-        return NewtonIterates(nlp, stopped, at, self.tol, self.finer * self.tol, self.matrices[0], self.shift)
+        shared, finest = self.matrices[0], self.finer * self.tol
+        return NewtonIterates(nlp, stopped, at, self.tol, finest, shared, self.shift, self.most_changes)
 
 
 @dataclass(frozen=True)
@@ -181,10 +193,13 @@ class NewtonIterates:
         finest: float,
         matrices: Matrices,
         shift: float = FEASIBILITY,
+        most_changes: int | None = None,
     ) -> None:
         self.nlp, self.stopped, self.tol, self.finest = nlp, stopped, tol, finest
         self.matrices = matrices
         self.shift = shift
+        self.most_changes = np.inf if most_changes is None else most_changes
+        self.changes_left = self.most_changes  # of one homotopy
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
@@ -242,7 +257,7 @@ class NewtonIterates:
         if self.repeated:
             return self._step_again(here)
         self.program = self.full_step(here, side)
-        if self.program is None and self.matrices.is_sparse:
+        if self.program is None and self.matrices.is_sparse and not self.is_spent:
             # Sparse factors do not bear constraints that depend on others, dense ones find them.
             self.matrices = Matrices(self.nlp, is_sparse=False)
             here = self.values()
@@ -304,14 +319,23 @@ class NewtonIterates:
         size = largest_entry(H)
         for shift in sorted({self.shift, *SHIFTS}):
             convex = replace(program, H=shifted(H, shift * size))
-            found = minimum_by_homotopy(convex, self.multipliers, side, 2 * self.n, self.stopped, strict)
-            if found is None or (strict and not found.is_strict):
-                continue
-            if best is None or found.tau > best.tau:
-                best = found
-            if (best is not None and best.tau > 0.5) or self.stopped():
+            self.changes_left = self.most_changes
+            found = minimum_by_homotopy(convex, self.multipliers, side, 2 * self.n, self._ends, strict)
+            if found is not None and (found.is_strict or not strict):
+                best = found if best is None or found.tau > best.tau else best
+            if (best is not None and best.tau > 0.5) or self.is_spent:
                 return best
         return self.full_step(here, side, strict=strict) if is_carried else best
+
+    @property
+    def is_spent(self) -> bool:
+        """True where the last homotopy needs more changes of the active set than it may take."""
+        return self.changes_left < 0 or self.stopped()
+
+    def _ends(self) -> bool:
+        """True where a homotopy ends, which asks before every change of the active set."""
+        self.changes_left -= 1
+        return self.is_spent
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
         """True if H has no curvature below -DEPENDENT, relative, along the constraints that have multipliers.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_nlps import INF, failing, hs071, quadratic_with_rows, rosenbrock, slow, unconstrained
 
-from trajopt import Ipopt, Status
+from trajopt import InteriorPoint, Ipopt, Status
 from trajopt.solvers import monitor
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.newton import newton as active_set_newton
@@ -35,6 +35,23 @@ def test_from_the_optimum_of_other_limits_a_few_steps_lead_to_the_new_one():
     np.testing.assert_allclose(warm.y, cold.y, atol=1e-7)
     assert kkt_residuals(moved, warm).error <= Ipopt().tol
     assert warm.objective == moved.objective(warm.y) and warm.infeasibility <= Ipopt().tol
+
+
+def test_a_homotopy_of_many_changes_is_left_to_a_solver_from_the_same_multipliers():
+    """Targets from -0.01 to 10 in the unit box: all limits are left at a thousandth of the way."""
+    n = 30
+    targets = 10.0 + np.arange(n) / n
+    box = {"lower": np.zeros(n), "upper": np.ones(n)}
+    nlp = quadratic_with_rows(np.eye(n), -targets, np.ones((1, n)), [-INF], [2.0 * n], **box)
+    start = WarmStart(np.zeros(n), np.zeros(1), 0.01 + 1e-4 * np.arange(n), np.zeros(n))
+    all_of_them = ActiveSetNewton(1e-9).solve(nlp, start)
+    assert all_of_them.detail.endswith(f" {2 * n} changes of the active set")
+    few = ActiveSetNewton(1e-9, most_changes=20)
+    assert few.solve(nlp, start).status is Status.STEP_TOO_SMALL
+    after = Fallback(few, InteriorPoint().alone).solve(nlp, start)
+    assert after.converged and NEWTON not in after.detail
+    for found in (all_of_them, after):
+        np.testing.assert_allclose(found.y, np.ones(n), atol=1e-7)
 
 
 def test_near_the_optimum_steps_solve_no_quadratic_program(monkeypatch):
