@@ -402,7 +402,8 @@ def _with_idle_curves(
     it changes no equation by more than the largest of the other unknowns does, or than the start misses it;
     equations with a single curve of unknown size go first. Where they say nothing, a curve is as large as its
     way down the costs to the least value along it, which costs that are never negative have, as those of a
-    fit to data do; then parameters that are zero count as one.
+    fit to data do; then parameters that are zero count as one. What rounding leaves of zero counts as zero:
+    below 1e-12, or small where one value is below 1e-8 of its way down.
 
     sizes : known so far, None: all are about one;  bounds : of the rows of the functions, not scaled
     """
@@ -419,12 +420,21 @@ def _with_idle_curves(
     kept[numbers[structure.is_slack[unknowns.elimination.free]]] = True
     states, curves = unknowns.layout.curve_count, np.arange(largest.size) < unknowns.layout.curves
     kept[:states] |= not has_equations
+    faint = curves & (largest > 0.0) & (largest < 1.0 / LARGE) & (limits > largest)
+    faint[numbers[structure.is_slack[unknowns.elimination.free]]] = False
+    faint[:states] &= has_equations
+    ways = np.zeros(largest.size)
+    if faint.any():  # beside what the costs ask for, a value of rounding is no size, nor are others like it
+        ways = np.minimum(_ways_down(functions, start, numbers, faint), limits)
+        ways[HALF_OF_DIGITS * ways <= largest] = 0.0
+        faint &= ways.any()
+    kept &= ~faint
+    largest[faint | (~kept & (largest <= ROUNDING))] = 0.0
     idle = curves & ~kept & (largest == 0.0) & (limits > 0.0)
     if not idle.any():
         return sizes
     changes, missed = _changes_of_equations(structure, values, functions, start, bounds, numbers, parts)
-    largest[~curves & (largest <= ROUNDING)] = 0.0
-    largest = _by_equations(largest, idle, limits, changes, missed)
+    largest = _by_equations(np.maximum(largest, ways), idle, limits, changes, missed)
     if np.any(idle & (largest == 0.0)):
         by_costs = _ways_down(functions, start, numbers, idle & (largest == 0.0))
         largest = _by_equations(np.maximum(largest, by_costs), idle, limits, changes, missed)
@@ -433,9 +443,8 @@ def _with_idle_curves(
     if largest[:states].max() >= 1.0 / LARGE:  # beside others a state that is small at first may not stay so
         largest[:states] = np.maximum(largest[:states], 1.0 / LARGE)
     powers = nearest_powers(np.where(idle & (largest > 0.0), largest, 1.0))[numbers]
-    if sizes is None and np.all(powers == 1.0):
-        return None
-    return np.where(idle[numbers], powers, 1.0 if sizes is None else sizes)
+    sizes = np.where(idle[numbers], powers, 1.0 if sizes is None else sizes)
+    return None if np.all(sizes == 1.0) else sizes
 
 
 def _changes_of_equations(
@@ -450,7 +459,7 @@ def _changes_of_equations(
     """Changes of equations by smooth changes of every curve by one, (equations, curves), and their misses.
 
     An equation over the path counts once, with its largest change and its largest miss at y, if that is more
-    than rounding. Durations and parameters stand behind the curves.
+    than rounding. Durations and parameters stand behind the curves; their changes count alike.
 
     numbers, parts : see `Unknowns.smooth_changes`
     """
@@ -469,7 +478,9 @@ def _changes_of_equations(
     np.maximum.at(changes, (equation[rows], columns), np.where(is_equation[rows], np.abs(by_row.data), 0.0))
     miss = np.nan_to_num(np.abs(functions.rows(y) - bounds.lower), posinf=0.0)
     np.maximum.at(missed, equation, np.where(is_equation, miss, 0.0))
-    return changes, np.where(missed > ROUNDING * changes.max(axis=1, initial=0.0), missed, 0.0)
+    rounding, others = ROUNDING * changes.max(axis=1, initial=0.0), changes[:, layout.curves :]
+    others[others <= rounding[:, None]] = 0.0
+    return changes, np.where(missed > rounding, missed, 0.0)
 
 
 def _by_equations(largest: Array, idle: Array, limits: Array, changes: Array, missed: Array) -> Array:
@@ -503,7 +514,8 @@ def _ways_down(functions: ProgramFunctions, y: Array, numbers: Array, idle: Arra
     np.maximum.at(steepest, numbers, np.abs(slope))
     lengths = squares / np.where(bent > 0.0, bent, np.inf)
     whole = 0.5 * lengths * squares <= (1.0 + HALF_OF_DIGITS) * abs(functions.objective(y))
-    return np.where(idle & whole, lengths * steepest, 0.0)
+    ways = lengths * steepest
+    return np.where(idle & whole & (ways > ROUNDING), ways, 0.0)
 
 
 def _sizes_at(structure: ProgramStructure, values: ProgramValues, start: Array) -> Array | None:

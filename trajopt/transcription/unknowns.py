@@ -170,7 +170,7 @@ class Unknowns:
         controls = sizes[states.stop : self.layout.control_point_count]
         if self.elimination.c[states].any() or not controls.max(initial=0.0) >= least:
             kept_small[: self.layout.control_point_count] |= sizes[states].max() < least
-        known = (sizes > ROUNDING * sizes[kept_small].max(initial=0.0)) | ((bounds > 0.0) & (bounds < least))
+        known = (sizes > ROUNDING) | ((bounds > 0.0) & (bounds < least))
         far = (sizes > LARGE) | (kept_small & (sizes < least) & known)
         if not far[free].any():
             return None

@@ -165,6 +165,24 @@ def test_states_and_controls_guessed_as_zero_have_the_sizes_that_their_equations
     assert solution.verify().holds
 
 
+@fast_first("unit, duration", [(1.0, 2.0), (1e6, (1.0, 2.0)), (1e9, 2.0), (1e-6, 2.0)], 2)
+@pytest.mark.parametrize("remainder", [0.0, np.sin(np.pi)])
+def test_what_rounding_leaves_of_a_start_at_zero_is_no_size(unit, duration, remainder):
+    """Sizes of 1e-16 made every slope vanish: the solve ended where it began, and passed."""
+    system = trajopt.system(["x", "v"], ["u"], lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, duration=duration))
+    problem.start_at(x=[unit * remainder, 0.0])
+    problem.minimize(
+        trajopt.term(lambda node: (node.x / unit - 1.0) ** 2 + 0.1 * (node.u / unit) ** 2, name="miss")
+    )
+    problem.guess(lambda s: np.stack([unit * remainder + 0.0 * s, unit * remainder * s], axis=-1))
+    if duration != 2.0:
+        problem.minimize(trajopt.duration, weight=-10.0)
+    solution = trajopt.solve(problem, refine=None)
+    expected = 0.7622565 - (20.0 if duration != 2.0 else 0.0)
+    assert solution.objective == pytest.approx(expected, rel=1e-6) and solution.verify().holds
+
+
 def test_a_state_that_is_small_at_the_guess_beside_others_keeps_its_size():
     """What dissolves at the guessed acidity is 1e-9 of what does later."""
     system = trajopt.system(["x", "y"], ["u"], lambda node: [node.u, 1e-9 + node.x**2])
