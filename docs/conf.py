@@ -83,9 +83,9 @@ NOT_RUN = "Built with --quick: no code was run, so outputs and pictures of the g
 # -- appearance ---------------------------------------------------------------------------------------------
 html_theme = "furo"
 html_title = f"trajopt {release}"
-html_static_path = ["static"]
+html_static_path = ["static", "../trajopt/report/scroll.css"]
 html_search_scorer = str(HERE / "static" / "search_order.js")
-html_css_files = ["site.css", *(["quick.css"] if QUICK else [])]
+html_css_files = ["scroll.css", "site.css", *(["quick.css"] if QUICK else [])]
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False

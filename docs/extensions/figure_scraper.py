@@ -1,5 +1,7 @@
 """Pictures of the gallery: the matplotlib figures that a script holds in variables, or pyplot has open."""
 
+from textwrap import indent
+
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst  # pyright: ignore[reportMissingImports]
@@ -24,4 +26,5 @@ def scrape(block, variables, settings):
             seen.add(id(figure))
             paths.append(next(variables["image_path_iterator"]))
             figure.savefig(paths[-1], dpi=DOTS_PER_INCH)
-    return figure_rst(paths, settings["src_dir"])
+    shown = figure_rst(paths, settings["src_dir"])
+    return f".. container:: gallery-figure\n\n{indent(shown, '   ')}" if paths else shown  # it can scroll

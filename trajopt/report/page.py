@@ -135,6 +135,7 @@ h1, p, figcaption { overflow-wrap: anywhere } img { height: auto }
 @media (max-width: 480px) { svg text { font-size: 15px } table { font-size: 13px } }
 @media (max-width: 480px) { td, th { padding-right: .4em } body { padding: 0 .7em } }
 """
+SCROLL = Path(__file__).with_name("scroll.css").read_text(encoding="ascii")  # shadows, as on the site
 
 
 class Page(str):
@@ -217,8 +218,8 @@ def html(
     text = (
         f'<!doctype html><html lang="en" data-run="{run}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
-        f"<title>{escape(solution.name)}</title><style>{STYLE}</style></head>"
-        f"<body>{''.join(parts)}</body></html>\n"
+        f"<title>{escape(solution.name)}</title><style>{STYLE}{SCROLL}</style></head>"
+        f'<body class="report">{"".join(parts)}</body></html>\n'
     )
     if path is not None:
         write_text(path, text)

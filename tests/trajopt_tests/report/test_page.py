@@ -35,6 +35,7 @@ def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path)
 def test_a_report_fits_a_telephone(solution):
     """Charts are as narrow as the window, and tables scroll."""
     page = str(trajopt.report.html(solution, interactive=False))
+    assert '<body class="report">' in page and ".report table, .report pre" in page  # shadows
     assert '<meta name="viewport" content="width=device-width' in page
     assert not re.search(r"minmax\(\d+px", page)
     widths = re.findall(r"(?<![-\w(])(?:min-)?width:\s*(\d+)px", page)
