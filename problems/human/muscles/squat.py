@@ -1,8 +1,11 @@
 """A person rises from a squat to standing with the least squared excitations of the legs' muscles.
 
-    minimize    integral of  sum e^2 + sum (reserve / strength)^2
+    minimize    integral of  sum e^2 + sum (reserve / strength)^2 + w (|dA/dt|^2 + |dB/dt|^2)
     subject to  both feet stand: heel and toe do not move, push upwards, inside the friction cone
                 from a squat, at rest, to standing, at rest;  the muscles of `muscle_problem` drive all joints
+
+A and B are the forces on the feet in body weights. Without their rates (w = 0) activations are singular at
+both ends: the one that holds the squat at the first instant has no cost, and nothing counts after the last.
 
 Models are sagittal, with hips, knees and ankles of both sides, such as OpenSim's gait10dof18musc. In the
 squat to stand of Dembia, Bianco, Falisse, Hicks and Delp (PLOS Computational Biology 16(12), 2020) a foot is
@@ -24,6 +27,7 @@ from dynamics.couplings.coupled_tree import CoupledTree
 from problems.human.gait.gait_solver import NEAR
 from problems.human.muscles.driven import muscle_problem
 from problems.human.muscles.given_motion import muscles_in
+from problems.human.predicted.predicted_step import rate_of_leg_forces
 from problems.human.predicted.stances import limit_times
 from trajopt.base.arguments import check_known, check_positive, list_names
 from trajopt.base.errors import ProblemError
@@ -34,9 +38,10 @@ SQUAT = (1.4, -1.5, 0.55)  # rad, hip, knee and ankle
 #: with knees a little bent: where they are straight, feet that stand do not say which way they bend
 STANDING = (0.1, -0.2, 0.1)
 HOLDING = 1000.0  # N m, strength of motors at joints that are locked, which cost next to nothing
+RATE, LIGHT = 0.03, 0.1  # s^2, weight of the rates of the feet's forces, and its share on the coarse mesh
 STRONG, COARSE = 100.0, 8  # N m and intervals, of the first search
 ORDER, POSES = 3, 21
-ROUGH, TOLERANCE, TIGHT = 1e-3, 1e-6, 1e-8
+ROUGH, TOLERANCE, TIGHT = 1e-3, 1e-6, 1e-7
 BEFORE_POINTS = 0.08  # of an interval, half way to its first point, where activations overshoot their limits
 #: rad, Moco's squat on a welded foot
 DEEP = MappingProxyType({"ankle_angle_r": -0.5, "knee_angle_r": -2.0, "hip_flexion_r": -2.0})
@@ -50,11 +55,13 @@ def squat_to_stand(
     squat: tuple[float, float, float] = SQUAT,
     reserves: float = 1.0,
     friction: float = 1.0,
+    force_rate: float = RATE,
 ) -> trajopt.Problem:
     """The problem of rising, with rigid tendons.
 
     model : from `dynamics.load_osim(path, muscles=True)`;  squat : rad, angles of hip, knee and ankle
     reserves : N m, strength of motors beside the muscles of the legs;  friction : of both feet
+    force_rate : s^2, weight w of the rates of both feet's forces
     All other coordinates stay at their default values. Raises ProblemError for a model without muscles, or
     that lacks a coordinate or a frame of the feet.
     """
@@ -71,8 +78,8 @@ def squat_to_stand(
     )  # fmt: skip
     ground = trajopt.Ground(up="y")
     for side in "rl":
-        problem.contact(f"heel_{side}", [0], friction, ground=ground, held="xy")
-        problem.contact(f"toe_{side}", [0], friction, ground=ground, held="y")
+        problem.contact(f"heel_{side}", [0], friction, ground=ground, held="xy", continuous=True)
+        problem.contact(f"toe_{side}", [0], friction, ground=ground, held="y", continuous=True)
     if held:
         problem.lock(*held, at=[poses[0, names.index(name)] for name in held])
     problem.start_at(q=poses[0], v=np.zeros(len(names)))
@@ -81,6 +88,8 @@ def squat_to_stand(
     for term, end, name in ((trajopt.q, poses[-1], "standing"), (trajopt.v, 0.0 * poses[-1], "at rest")):
         bounds = (np.where(own, end, free) for free in (-np.inf, np.inf))
         problem.subject_to(term, *bounds, over="end", name=name)
+    weight = float(np.linalg.norm(model.robot.gravity)) * model.robot.total_mass  # N
+    problem.minimize(rate_of_leg_forces(problem, weight), force_rate)
     knees = np.isin(names, legs[1 :: len(LEG)])
     problem.subject_to(trajopt.q, upper=np.where(knees, STANDING[1], np.inf), name="knees stay bent")
     problem.guess(q=poses)
@@ -88,7 +97,12 @@ def squat_to_stand(
 
 
 def solve_squat(
-    model: dynamics.OsimModel, *, intervals: int = 25, reserves: float = 1.0, **options: Any
+    model: dynamics.OsimModel,
+    *,
+    intervals: int = 25,
+    reserves: float = 1.0,
+    force_rate: float = RATE,
+    **options: Any,
 ) -> trajopt.Solution:
     """The optimum of `squat_to_stand`, whose options these are.
 
@@ -97,13 +111,14 @@ def solve_squat(
     may lead astray the last one, which starts from it. No nodes are added where limits are
     exceeded between those of the mesh.
     """
+    options["force_rate"] = force_rate
     last = squat_to_stand(model, intervals=intervals, reserves=reserves, **options)  # first, for its refusals
-    start = None
+    start, options["force_rate"] = None, LIGHT * force_rate
     searches = (max(STRONG, reserves), ROUGH), (reserves, ROUGH), (reserves, TOLERANCE)
     for strength, tolerance in searches:
         problem = squat_to_stand(model, intervals=COARSE, reserves=strength, **options)
         start = _solved(problem, start, tolerance)
-    return _solved(last, start, TOLERANCE)
+    return _solved(last, start, TIGHT)
 
 
 def squat_on_welded_foot(
