@@ -41,7 +41,7 @@ HOLDING = 1000.0  # N m, strength of motors at joints that are locked, which cos
 RATE, LIGHT = 0.03, 0.1  # s^2, weight of the rates of the feet's forces, and its share on the coarse mesh
 STRONG, COARSE = 100.0, 8  # N m and intervals, of the first search
 ORDER, POSES = 3, 21
-ROUGH, TOLERANCE, TIGHT = 1e-3, 1e-6, 1e-7
+ROUGH, TOLERANCE, TIGHT, TIGHTEST = 1e-3, 1e-6, 1e-7, 1e-8
 BEFORE_POINTS = 0.08  # of an interval, half way to its first point, where activations overshoot their limits
 #: rad, Moco's squat on a welded foot
 DEEP = MappingProxyType({"ankle_angle_r": -0.5, "knee_angle_r": -2.0, "hip_flexion_r": -2.0})
@@ -166,7 +166,7 @@ def solve_squat_on_welded_foot(
     """The optimum of `squat_on_welded_foot`, whose options these are, by way of a coarse mesh."""
     last = squat_on_welded_foot(model, intervals=intervals, **options)  # first, for its refusals
     start = _solved(squat_on_welded_foot(model, intervals=COARSE, **options), None, ROUGH)
-    return _solved(last, start, TIGHT)
+    return _solved(last, start, TIGHTEST)
 
 
 def _solved(problem: trajopt.Problem, start: trajopt.Solution | None, tolerance: float) -> trajopt.Solution:
