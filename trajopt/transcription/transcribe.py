@@ -440,8 +440,10 @@ def _with_idle_curves(
         largest = _by_equations(np.maximum(largest, by_costs), idle, limits, changes, missed)
         largest = np.where(~curves & (largest == 0.0), np.minimum(limits, 1.0), largest)
         largest = _by_equations(largest, idle, limits, changes, missed)
-    if largest[:states].max() >= 1.0 / LARGE:  # beside others a state that is small at first may not stay so
-        largest[:states] = np.maximum(largest[:states], 1.0 / LARGE)
+    # A bounded control that is small at first may not stay so, nor a state beside others that are not small
+    least = np.where(np.isfinite(limits), np.minimum(limits, 1.0 / LARGE), 0.0)
+    least[:states] = 1.0 / LARGE if largest[:states].max() >= 1.0 / LARGE else 0.0
+    largest = np.maximum(largest, least)
     powers = nearest_powers(np.where(idle & (largest > 0.0), largest, 1.0))[numbers]
     sizes = np.where(idle[numbers], powers, 1.0 if sizes is None else sizes)
     return None if np.all(sizes == 1.0) else sizes
