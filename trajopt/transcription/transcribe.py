@@ -398,18 +398,18 @@ def _with_idle_curves(
 ) -> Array | None:
     """The sizes of unknowns with those of curves that are guessed as zero, by the equations that they enter.
 
-    In x' = u a control has to be as large as the states, 1e9, whatever its guess. Each curve is so large that
-    it changes no equation by more than the largest of the other unknowns does, or than the start misses it;
-    equations with a single curve of unknown size go first. Where they say nothing, a curve is as large as its
-    way down the costs to the least value along it, which costs that are never negative have, as those of a
-    fit to data do; then parameters that are zero count as one. What rounding leaves of zero counts as zero:
-    below 1e-12, or small where one value is below 1e-8 of its way down.
+    In x' = u a control is as large as the states, 1e9. Each curve is so large that it changes no equation by
+    more than the largest of the other unknowns does, or than the start misses it; equations with a single
+    curve of unknown size go first. Where they say nothing, a curve is as large as its way down the costs to
+    the least value along it, which costs that are never negative have, as those of a fit do; then parameters
+    that are zero count as one. Values below 1e-12 are zeros, and small ones if one is below 1e-8 of its way.
 
     sizes : known so far, None: all are about one;  bounds : of the rows of the functions, not scaled
     """
-    has_equations = any(group.name == EQUATIONS for group in structure.groups)
+    is_robot = "tau" in structure.graph.width  # in SI units, whatever currents a first guess would take
+    has_equations = not is_robot and any(group.name == EQUATIONS for group in structure.groups)
     if sizes is None and not has_equations:
-        return None  # a robot in SI units
+        return None
     unknowns, lower, upper = values.unknowns, values.bounds.lower, values.bounds.upper
     (numbers, parts), largest = unknowns.smooth_changes(), unknowns.largest_values(start)
     limits, kept = np.zeros(largest.size), np.zeros(largest.size, dtype=bool)
