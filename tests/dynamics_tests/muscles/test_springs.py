@@ -110,13 +110,13 @@ def test_a_spring_bears_an_arm_that_muscles_drive_with_exact_derivatives():
         dynamics.load_osim(two_coordinates(ANGLE)).springs[0], coordinate="elbow", upper=(-0.1, 500.0)
     )
     osim = replace(dynamics.load_osim(muscled_arm(), muscles=True), springs=(spring,))
-    mesh = trajopt.Trajectory.collocation(intervals=4, order=3, duration=0.8)
+    mesh = trajopt.Trajectory.collocation(intervals=4, order=3, duration=0.4)
     problem = muscle_problem(osim, mesh)
     problem.start_at(q=[-0.4], v=[0.0])
     problem.end_at(q=[0.1], v=[0.0])
     solution = trajopt.solve(problem, refine=None, starts=1, coarse_to_fine=False)
     assert solution.converged and solution.iterations < 60
-    t = np.array([0.8])
+    t = np.array([0.4])
     q, v = solution.q(t), solution.v(t)
     borne = osim.spring_moments(q, v)["elbow"]
     driven = solution.value(trajopt.Quantity("muscle_moment"), t) + solution.value(

@@ -55,25 +55,33 @@ def test_a_norm_that_stays_at_zero_counts_half_of_its_least_value(smallest):
     assert solution.converged and solution.objective == pytest.approx(smallest, rel=1e-2)
 
 
+def least_force(unit, **least):
+    """Least |f| from rest to rest over 1 m in 2 s, of a mass of one unit; f is within four units."""
+    system = trajopt.system({"r": 1, "v": 1}, {"f": 1}, lambda node: [node.v, node.f / unit])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
+    problem.control("f", lower=-4.0 * unit, upper=4.0 * unit)
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.norm(trajopt.state("f"), **least))
+    return trajopt.solve(problem, trajopt.Ipopt(max_iterations=400), refine=None, starts=1)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("unit", [1e-9, 1e4])
-def test_a_report_names_the_least_value_that_a_norm_needs(unit):
+def test_a_report_names_the_least_value_that_a_norm_needs():
     """Least force in a unit that the default does not fit fails; with the value that is named it passes."""
-
-    def solved(**least):
-        rates = lambda node: [node.v, node.f / unit]  # noqa: E731
-        system = trajopt.system({"r": 1, "v": 1}, {"f": 1}, rates)
-        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
-        problem.control("f", lower=-4.0 * unit, upper=4.0 * unit)
-        problem.start_at(x=[0.0, 0.0])
-        problem.end_at(x=[1.0, 0.0])
-        problem.minimize(trajopt.norm(trajopt.state("f"), **least))
-        return trajopt.solve(problem, trajopt.Ipopt(max_iterations=400), refine=None, starts=1)
-
-    reason = solved().verify().reason
+    unit = 1e-9
+    reason = least_force(unit).verify().reason
     named = float(reason.split("smallest=")[-1].rstrip(")"))
     assert 1e-7 < named / unit < 1e-4
-    assert solved(smallest=named).verify().reason == ""
+    assert least_force(unit, smallest=named).verify().reason == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", [1e4, 1e8])
+def test_forces_of_large_units_have_a_size_whatever_the_least_value_of_a_norm(unit):
+    solution = least_force(unit)
+    assert solution.objective / unit == pytest.approx(least_force(1.0).objective, rel=1e-5)
+    assert solution.verify().reason == ""
 
 
 @pytest.mark.long
