@@ -63,7 +63,7 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector, name, obj):
-    """Of a long function no tests are made, to be deselected at once: they were more than half of all."""
+    """No tests are made of long functions where these are left out: they were more than half of all."""
     is_long = name.startswith("test") and any(mark.name == "long" for mark in getattr(obj, "pytestmark", ()))
     return [] if is_long and _of_whole_folders(collector.config) else None
 

@@ -180,7 +180,7 @@ def states(program: trajopt.CompiledProgram, count: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Method:
-    """How every step is solved, and the iterations and cost of an answer; no `cost`: it is no optimum."""
+    """A way to solve every step, with the iterations and cost of an answer; `cost` None: it is no optimum."""
 
     name: str
     solve: Callable[[np.ndarray, Any], Any]

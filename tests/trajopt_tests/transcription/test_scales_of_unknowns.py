@@ -184,7 +184,7 @@ def test_what_rounding_leaves_of_a_start_at_zero_is_no_size(unit, duration, rema
 
 
 def test_a_state_that_is_small_at_the_guess_beside_others_keeps_its_size():
-    """What dissolves at the guessed acidity is 1e-9 of what does later."""
+    """A rate of 1e-9 at the guess, as of a mass that hardly dissolves there, is one of about 1 later."""
     system = trajopt.system(["x", "y"], ["u"], lambda node: [node.u, 1e-9 + node.x**2])
     problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=1.0))
     problem.start_at(x=[0.0, 0.0])

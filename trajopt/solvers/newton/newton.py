@@ -410,7 +410,7 @@ class RealTimeIteration(ActiveSetNewton):
     def _stepped(self, iterates: NewtonIterates, here: Values) -> tuple[Status, int, float]:
         """The status after the steps, their number, and the largest violation of the last iterate."""
         nlp, number = iterates.nlp, 0
-        # Such steps leave no multipliers to inactive limits; weak ones are active, to add one takes a solve
+        # Inactive limits have no multipliers here; weak ones count as active: to add one later takes a solve
         side = active_sides(nlp, iterates.multipliers, self.tol**2)
         violation = largest_violation(nlp, iterates.y, here.rows)
         while number < self.steps or (violation > self.worst and number < self.steps + FURTHER):
