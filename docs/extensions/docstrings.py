@@ -11,7 +11,8 @@ import re
 import dynamics
 import trajopt
 
-FIELD = re.compile(r"^((?:[A-Za-z_][\w.]*(?:, )?)+(?: \([^)]*\))?) : (.+)$")
+NAME = r"[A-Za-z_][\w.]*"
+FIELD = re.compile(rf"^({NAME}(?:, {NAME})*(?: \([^)]*\))?) : (.+)$")
 COLUMNS = re.compile(r"^\S.*\S {3,}\S|^\S+ {2,}\S")
 INDENT = "    "
 # What `NDArray[...]` and `ArrayLike` of NumPy stand for.

@@ -206,6 +206,11 @@ def test_docstrings_become_lists_links_and_blocks(extensions):
     ]
 
 
+def test_a_long_word_that_is_no_field_is_read_at_once(extensions):
+    """In 2^100 steps where a field may be several names without a comma between them."""
+    assert extensions.docstrings.converted("a" * 100) == "a" * 100
+
+
 def test_the_reference_has_every_public_name(extensions):
     for name in extensions.pages.PACKAGES:
         package = import_module(name)
