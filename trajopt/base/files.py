@@ -335,7 +335,12 @@ class RunFolder:
     def __enter__(self) -> RunFolder:
         self._locked.enter_context(locked(self.folder))
         try:
-            self._begin()
+            if (self.stage / LAST).exists():  # a solution of a killed run
+                kept = self.folder / f"killed-run-{uuid.uuid4().hex[:8]}"
+                os.replace(self.stage, kept)
+                warn_user(f"an earlier run was killed after its solve: its files are in {kept}")
+            shutil.rmtree(self.stage, ignore_errors=True)
+            self.stage.mkdir()
         except BaseException:
             self._locked.close()
             raise
@@ -377,15 +382,6 @@ class RunFolder:
         for name in names:
             os.replace(self.stage / name, self.folder / name)
         return names
-
-    def _begin(self) -> None:
-        """An empty stage; what a killed run left there is kept where it holds a solution."""
-        if (self.stage / LAST).exists():
-            kept = self.folder / f"killed-run-{uuid.uuid4().hex[:8]}"
-            os.replace(self.stage, kept)
-            warn_user(f"an earlier run was killed after its solve: its files are in {kept}")
-        shutil.rmtree(self.stage, ignore_errors=True)
-        self.stage.mkdir()
 
     def _remove(self, former: Manifest, keep: list[str]) -> None:
         for name, digests in former.files.items():

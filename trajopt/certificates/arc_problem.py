@@ -92,7 +92,13 @@ def arc_problem(
     _minimize_free_effort(arcs, motion, settings.effort_weight, free)
     shortest_sum, longest_sum = (sum(bounds) for bounds in problem.trajectory.duration_bounds)
     arcs.subject_to(terms.duration, shortest_sum, longest_sum, over="end", name="bounds of the duration")
-    _equal_parts(arcs, structure)
+    # Parts of one arc last equally long: where it is cut does not change the motion
+    for number, (before, after) in enumerate(pairwise(structure.saturated)):
+        if before == after:
+            name = f"equal durations of arcs {number} and {number + 1}"
+            arcs.subject_to(
+                terms.Quantity("arc_duration"), equals=0.0, over=Neighbours(after=number), name=name
+            )
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
     return arcs
@@ -165,16 +171,6 @@ def _minimize_free_effort(arcs: Problem, motion: Solution, part: float, free: tu
             for number in np.flatnonzero(free):
                 window = (number / len(free), (number + 1) / len(free))
                 arcs.minimize(Squared(limit.term), weight=weight, over=window, name=FREE_JOINT_EFFORT)
-
-
-def _equal_parts(arcs: Problem, structure: Structure) -> None:
-    """Parts of one arc last equally long: where it is cut does not change the motion."""
-    for number, (before, after) in enumerate(pairwise(structure.saturated)):
-        if before == after:
-            name = f"equal durations of arcs {number} and {number + 1}"
-            arcs.subject_to(
-                terms.Quantity("arc_duration"), equals=0.0, over=Neighbours(after=number), name=name
-            )
 
 
 def _add_limit(

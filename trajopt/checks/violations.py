@@ -64,7 +64,12 @@ def violations(
     ]
     if accuracy is not None and solution.problem.dynamics.n <= MOST_JOINTS:
         provable, lines = True, with_suprema(solution, lines)
-    lines = list(map(_reported, _with_rates_integrated(solution, lines, allowed)))
+    known = list(lines)
+    # Rates that exceed the accuracy at single times count by what they change of states
+    for numbers, errors in _rate_errors(solution, lines, allowed):
+        for component, i in numbers.items():
+            known[i] = lines[i].integrated(float(errors[:, component].max()))
+    lines = list(map(_reported, known))
     if torque_equations(solution.problem):
         lines += [_within(line, allowed) for line in _forces_together(solution)]
     if solution.problem.integrals:
@@ -108,15 +113,6 @@ def missed_equations(solution: Solution, accuracy: float) -> Array:
     return found
 
 
-def _with_rates_integrated(solution: Solution, lines: Sequence[Line], accuracy: float) -> list[Line]:
-    """The lines; residuals of rates that exceed an accuracy at single times by what they change of states."""
-    known = list(lines)
-    for numbers, errors in _rate_errors(solution, lines, accuracy):
-        for component, i in numbers.items():
-            known[i] = lines[i].integrated(float(errors[:, component].max()))
-    return known
-
-
 def _rate_errors(
     solution: Solution, lines: Sequence[Line], accuracy: float
 ) -> Iterator[tuple[dict[int, int], Array]]:
@@ -156,7 +152,12 @@ def link_violations(motions: Sequence[Solution], phases: Phases) -> Iterator[Lin
     for link in phases.links:
         equal = np.ones(1, dtype=bool)
         if isinstance(link, TermLink):
-            miss, size = _of_term(motions, phases, link)
+            values, sizes = [], []
+            for instant in link.instants:
+                own = motions[instant.phase]
+                values.append(own.value(link.term, _time(own, instant)))
+                sizes.append(np.abs(own.value(link.term, own.node_times)).max(axis=0))
+            miss, size = np.abs(values[0] - values[1]), np.maximum(*sizes)
             last = link.instants[-1]
         else:
             miss, size = _of_link(motions, phases, link)
@@ -196,16 +197,6 @@ def beyond_bounds(motions: Sequence[Solution], linked: LinkedProblems) -> Iterat
         miss = np.maximum(np.max(each, axis=0), 0.0)
         scale = finite_size([*(p.lower for p in given), *(p.upper for p in given), *values])
         yield from _components(f"bounds of {name}", miss, scale, equation=np.zeros(miss.size))
-
-
-def _of_term(motions: Sequence[Solution], phases: Phases, link: TermLink) -> tuple[Array, Array]:
-    """The gap between the two instants, and the largest size of the term in either phase."""
-    values, sizes = [], []
-    for instant in link.instants:
-        own = motions[instant.phase]
-        values.append(own.value(link.term, _time(own, instant)))
-        sizes.append(np.abs(own.value(link.term, own.node_times)).max(axis=0))
-    return np.abs(values[0] - values[1]), np.maximum(*sizes)
 
 
 def _of_link(motions: Sequence[Solution], phases: Phases, link: Link) -> tuple[Array, Array]:

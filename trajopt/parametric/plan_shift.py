@@ -23,7 +23,7 @@ from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure
-from trajopt.transcription.unknowns import CurvePlaces, Layout
+from trajopt.transcription.unknowns import Layout
 
 ARC = re.compile(r"arc \d+")
 SAME_PLACE = AGREEMENT  # of an interval: shifts that are whole numbers of them
@@ -126,7 +126,9 @@ def _motion(
     tail = np.arange(layout.durations.stop, layout.size)
     parts = [(tail, tail, np.ones(tail.size))]
     for group, source in zip(layout.groups, old.groups, strict=True):
-        unit = _unit_curve(source, durations_before)
+        counts = [basis.count for basis in source.bases]
+        points = np.split(np.eye(sum(counts)), np.cumsum(counts)[:-1])
+        unit = Curve(source.bases, tuple(points), durations_before)
         given = np.concatenate(source.control_points(np.arange(old.size)))
         for arc, own in enumerate(group.control_points(np.arange(layout.size))):
             basis = group.bases[arc]
@@ -138,13 +140,6 @@ def _motion(
             row, column, value = (part.ravel() for part in entries)
             parts.append((row, column, value))
     return matrix_of_parts(parts, (layout.size, old.size))
-
-
-def _unit_curve(group: CurvePlaces, durations: Array) -> Curve:
-    """The basis functions of all arcs, each as a curve."""
-    counts = [basis.count for basis in group.bases]
-    points = np.split(np.eye(sum(counts)), np.cumsum(counts)[:-1])
-    return Curve(group.bases, tuple(points), durations)
 
 
 def _sources(structure: ProgramStructure, before: ProgramStructure, later: Later) -> tuple[Array, Array]:

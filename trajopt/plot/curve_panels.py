@@ -98,11 +98,6 @@ def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
             axis.text(0.5 * (start + end), 0.0, as_text(text), **place, **NOTE)
 
 
-def arc_names(borders: Array) -> list[str]:
-    """ "arc 0", "1", "2" for the parts between borders."""
-    return [str(number) if number else f"arc {number}" for number in range(len(borders) - 1)]
-
-
 def width_in_points(axis: Axes) -> float:
     """The width of an axis before it is laid out, which comes close."""
     return float(axis.get_window_extent().width) / float(axis.figure.dpi) * 72.0
@@ -154,12 +149,6 @@ def via_points(problem: Problem | None, solution: Solution, quantity: str) -> li
     return found
 
 
-def mark_via_points(axis: Axes, points: Iterable[tuple[float, float]]) -> None:
-    """Diamonds at times and values that are prescribed."""
-    for point in points:
-        axis.plot(*point, "D", color=PALETTE[1], zorder=5)
-
-
 def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[float]:
     """Times at which a curve passes from one limit to the other: it crosses their middle."""
     if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
@@ -194,12 +183,6 @@ def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
             axis.text(time, top, text, ha="center", va="bottom", **NOTE)
 
 
-def mark_knots(axis: Axes, at: Array) -> None:
-    """The times (k,) of knots along the bottom."""
-    bottom = axis.get_xaxis_transform()
-    axis.plot(at, np.zeros_like(at), "|", color=LIMIT_COLOUR, transform=bottom, clip_on=False)
-
-
 @dataclass(frozen=True, eq=False)
 class Track:
     """A curve of one part at its times (K,), and the times and values that are prescribed within it."""
@@ -230,7 +213,8 @@ class Panel:
         for number, track in enumerate(self.tracks):
             line = line_of(number * self.legend)
             axis.plot(track.t, track.curve.values, label=as_text(track.curve.name), **line)
-            mark_via_points(axis, track.via)
+            for point in track.via:
+                axis.plot(*point, "D", color=PALETTE[1], zorder=5)
         lower, upper = min(curve.lower for curve in curves), max(curve.upper for curve in curves)
         unit = curves[0].unit
         values = np.concatenate([curve.values for curve in curves])
@@ -297,7 +281,7 @@ def draw_panels(
     at = np.concatenate([start + part.knot_times for start, part in zip(borders, answer.parts, strict=False)])
     if len(names) == 1:
         borders = borders_of(answer.parts[0])
-        names = arc_names(borders)
+        names = [str(number) if number else f"arc {number}" for number in range(len(borders) - 1)]
     with settings():
         labels = [f"{panel.what} of {panel.name}" if panel.name else panel.what for panel in contents]
         figure, axes = panels(labels, columns, figure, ax)
@@ -306,7 +290,8 @@ def draw_panels(
             panel.draw(axis)
             mark_borders(axis, borders, names if number == 0 else ())
             if knots:
-                mark_knots(axis, at)
+                bottom = axis.get_xaxis_transform()
+                axis.plot(at, np.zeros_like(at), "|", color=LIMIT_COLOUR, transform=bottom, clip_on=False)
         if is_new:
             title(figure, answer, note)
     return figure

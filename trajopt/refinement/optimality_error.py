@@ -130,7 +130,13 @@ def gains_of_halving(solution: Solution) -> list[Array] | None:
         return None
     y, multipliers = fine.start, carried_multipliers(solution, coarse, fine)
     gradient = lagrangian_gradient(fine, y, multipliers)
-    gradient[_blocked_by_bounds(fine, y, gradient)] = 0.0
+    active = active_set(fine, y)
+    # Unknowns at a bound that their descent would cross, or in an active linear row
+    blocked = (active.at_lower & (gradient > 0.0)) | (active.at_upper & (gradient < 0.0))
+    if fine.linear.count:
+        rows = (active.rows_at_lower | active.rows_at_upper)[: fine.linear.count]
+        blocked |= np.asarray(abs(fine.linear.A[np.flatnonzero(rows)]).sum(axis=0)).ravel() > 0.0
+    gradient[blocked] = 0.0
     hessian = sparse_hessian(fine, fine.hessian(y, multipliers)) if fine.has_hessian else None
     limits = _active_limits(fine, y, multipliers)
     found = []
@@ -142,16 +148,6 @@ def gains_of_halving(solution: Solution) -> list[Array] | None:
         ]
         found.append(np.array(gains) / fine.objective_scale)
     return found if all(np.all(np.isfinite(gains)) for gains in found) else None
-
-
-def _blocked_by_bounds(nlp: NLP, y: Array, gradient: Array) -> Array:
-    """Unknowns at a bound that their descent would cross, or in an active linear row, (variables,)."""
-    active = active_set(nlp, y)
-    blocked = (active.at_lower & (gradient > 0.0)) | (active.at_upper & (gradient < 0.0))
-    if nlp.linear.count:
-        rows = (active.rows_at_lower | active.rows_at_upper)[: nlp.linear.count]
-        blocked |= np.asarray(abs(nlp.linear.A[np.flatnonzero(rows)]).sum(axis=0)).ravel() > 0.0
-    return blocked
 
 
 def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:

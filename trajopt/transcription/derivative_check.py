@@ -87,7 +87,9 @@ def check_problem(problem: Problem, graph: Graph | None = None) -> None:
             warn_user(_inexact(block, "beside the guess"), KinkWarning)
     for block in fresh:
         if isinstance(block, ExpressionBlock):
-            warn_of_kinks(block, values, problem, components)
+            found = kink_of(block, values, given_quantities(problem))
+            if found is not None:
+                warn_user(_warning_of(block, found, components), KinkWarning)
         checked.add(key[block])
     warn_of_sharp_roots(problem, values, components)
 
@@ -479,21 +481,6 @@ ADVICE: Mapping[Border, str] = {
     "step": "make the transitions smooth (by np.tanh), or leave the rounding out",
     "turn": "measure how far an angle is from another by the sine and cosine of their difference",
 }
-
-
-def warn_of_kinks(
-    block: ExpressionBlock,
-    values: Mapping[str, Array],
-    problem: Problem,
-    components: Callable[[str, int], list[str]],
-) -> None:
-    """KinkWarning where a kink or jump of a traced term is found beside a motion.
-
-    values : of every quantity at the nodes of the motion
-    """
-    found = kink_of(block, values, given_quantities(problem))
-    if found is not None:
-        warn_user(_warning_of(block, found, components), KinkWarning)
 
 
 def warn_of_sharp_roots(

@@ -220,7 +220,12 @@ class LinkedProgram:
             multipliers[self.variables[k]] / weight
             for multipliers in (result.lower_multipliers, result.upper_multipliers)
         )
-        held = self._held_unknowns(k)
+        unknowns = self.programs[k].unknowns
+        is_held = np.zeros(unknowns.layout.size, dtype=bool)
+        for name, having in self.linked.shared.items():
+            if k in having:
+                is_held[unknowns.layout.parameters[name]] = True
+        held = np.flatnonzero(is_held[unknowns.elimination.free])
         bounds = Bounds(program.lower.copy(), program.upper.copy())
         bounds.lower[held] = bounds.upper[held] = y[held]
         slope = lagrangian_gradient(program, y, rows)[held]
@@ -234,15 +239,6 @@ class LinkedProgram:
             objective=program.objective(y),
         )
         return replace(program, bounds=bounds), own
-
-    def _held_unknowns(self, k: int) -> Array:
-        """Unknowns of phase k that are shared parameters."""
-        unknowns = self.programs[k].unknowns
-        is_held = np.zeros(unknowns.layout.size, dtype=bool)
-        for name, having in self.linked.shared.items():
-            if k in having:
-                is_held[unknowns.layout.parameters[name]] = True
-        return np.flatnonzero(is_held[unknowns.elimination.free])
 
 
 def _linked(asked: Asked, links: Links | None = None, *, guessed: bool = True) -> LinkedProblems | None:

@@ -96,7 +96,10 @@ class UntilKnown:
 
     def __call__(self, nlp: Program, at: WarmStart, rows: Array, objective: float, step: float) -> None:
         here = np.concatenate([at.y, rows])
-        ends = range_of_optimum(nlp, at, rows, objective) / getattr(nlp, "objective_scale", 1.0)
+        parts = -products(nlp, at, rows)
+        lagrangian = objective + float(parts.sum())
+        merit = objective + float(np.maximum(parts, 0.0).sum())
+        ends = np.array([min(lagrangian, objective), merit]) / getattr(nlp, "objective_scale", 1.0)
         before, self.before = self.before, (here, ends)
         if before is None or not np.abs(here - before[0]).max() >= SHARE * step:
             return
@@ -106,11 +109,3 @@ class UntilKnown:
         change = float(abs(self.objective - 0.5 * (low + high)))
         if high - low <= max(KNOWN * change, self.least):
             raise Known(change)
-
-
-def range_of_optimum(nlp: Program, at: WarmStart, rows: Array, objective: float) -> Array:
-    """The least and the largest of the values above, scaled as the objective, (2,)."""
-    parts = -products(nlp, at, rows)
-    lagrangian = objective + float(parts.sum())
-    merit = objective + float(np.maximum(parts, 0.0).sum())
-    return np.array([min(lagrangian, objective), merit])

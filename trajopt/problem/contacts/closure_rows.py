@@ -53,7 +53,12 @@ def add_closure(
 ) -> Closure:
     """See `Problem.close_loop`; kind : that of the closure, its axis and rotation."""
     refuse_other_meshes(problem, "a closed loop")
-    _refuse_shared_points(problem)
+    scheme = problem.trajectory.scheme
+    if scheme is not None and scheme.points == "lobatto":
+        raise OptionError(
+            "a closed loop needs velocities that every interval determines by itself, but neighbouring "
+            "intervals share Lobatto points: use Trajectory.collocation(intervals, order, 'radau')"
+        )
     called = arguments.name("{}-{}".format(*frames) if name is None else name, "the name of a loop")
     if called in problem.closures:
         raise OptionError(f"the loop '{called}' is closed already: give the second one a name of its own")
@@ -86,15 +91,6 @@ def _pose_near(problem: Problem, near: ArrayLike | None, name: str) -> Array:
     if pose.shape != (n,):
         raise ShapeError(f"the pose near '{name}' has shape {pose.shape}: give one number per joint, ({n},)")
     return pose
-
-
-def _refuse_shared_points(problem: Problem) -> None:
-    scheme = problem.trajectory.scheme
-    if scheme is not None and scheme.points == "lobatto":
-        raise OptionError(
-            "a closed loop needs velocities that every interval determines by itself, but neighbouring "
-            "intervals share Lobatto points: use Trajectory.collocation(intervals, order, 'radau')"
-        )
 
 
 def _closed(problem: Problem, stated: Closure) -> Closure:

@@ -40,6 +40,7 @@ from trajopt.problem.contacts.loop_poses import (
     pose_at,
 )
 from trajopt.problem.contacts.pose_search import SEED, PoseSearch
+from trajopt.problem.costs_and_constraints import limits_over_path
 from trajopt.splines.node_sets import END, START, ArcNodes
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
@@ -139,10 +140,7 @@ def _height(contact: Contact, arc: int) -> ExpressionTerm:
 
 def stated_limits(problem: Problem) -> SimpleNamespace:
     """`q_lower` and `q_upper` (n,) of the joints, those that constraints of the whole motion state."""
-    n = problem.dynamics.n
-    own = [each for each in problem.path_limits() if each.term.quantity == "q"]
-    lower = np.max([np.full(n, -np.inf), *(each.lower for each in own)], axis=0)
-    upper = np.min([np.full(n, np.inf), *(each.upper for each in own)], axis=0)
+    lower, upper = limits_over_path(problem.path_limits(), "q", problem.dynamics.n)
     return SimpleNamespace(q_lower=lower, q_upper=upper)
 
 

@@ -56,7 +56,12 @@ def add_contact(
     on_links = {one.frame: link_of(problem.dynamics, one.frame) for one in contact.grounds if one.frame}
     problem.contacts[frame] = contact
     if contact.arcs:
-        _push(problem, contact)
+        share = 0.5 / (DIRECTIONS * len(contact.points))
+        for curve, (ground, own) in zip(contact.curves, contact.grounds.items(), strict=True):
+            sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in ground.edges]
+            components = ground.edges if contact.is_point else sole
+            push = {"lower": 0.0, "guess": share, "unit": "BW", "size": PUSH}
+            add_force_curve(problem, curve, components, own, continuous=contact.continuous, **push)
         problem.load(contact.link, contact.load)
         for surface, link in on_links.items():
             if link is not None:
@@ -233,16 +238,6 @@ def _let_velocities_jump(problem: Problem, arc: int) -> None:
         value = float(other >= arc)
         name = f"{after_name(arc)} in arc {other}"
         problem.subject_to(after, equals=value, over=ArcNodes(other, "whole"), name=name)
-
-
-def _push(problem: Problem, contact: Contact) -> None:
-    """The unknown curves of a contact, zero where it does not stand."""
-    share = 0.5 / (DIRECTIONS * len(contact.points))
-    for curve, (ground, own) in zip(contact.curves, contact.grounds.items(), strict=True):
-        sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in ground.edges]
-        components = ground.edges if contact.is_point else sole
-        push = {"lower": 0.0, "guess": share, "unit": "BW", "size": PUSH}
-        add_force_curve(problem, curve, components, own, continuous=contact.continuous, **push)
 
 
 def _stand(problem: Problem, contact: Contact, arc: int) -> None:

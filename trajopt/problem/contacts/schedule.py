@@ -71,7 +71,12 @@ class Schedule:
     feet: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stances", checked_stances(self.stances))
+        if not is_listed(self.stances) or not self.stances:
+            raise OptionError(
+                f"the stances of a schedule are {short_repr(self.stances)}: give one pair (feet, duration) "
+                "per arc, [(('left',), 0.4), (('right',), 0.4)]"
+            )
+        object.__setattr__(self, "stances", tuple(map(stance_of, self.stances)))
         standing = dict.fromkeys(foot for stance in self.stances for foot in stance.feet)
         object.__setattr__(self, "feet", names_of_feet(self.feet or tuple(standing)))
         if not self.feet or not set(standing) <= set(self.feet):
@@ -165,16 +170,6 @@ class Schedule:
 def narrow_at_ends(intervals: int) -> Array:
     """Breakpoints of an arc from 0 to 1, closest to each other at its ends."""
     return 0.5 - 0.5 * np.cos(np.pi * SplineBasis.uniform(intervals).breakpoints)
-
-
-def checked_stances(given: object) -> tuple[Stance, ...]:
-    """The stances of a schedule, checked."""
-    if not is_listed(given) or not given:
-        raise OptionError(
-            f"the stances of a schedule are {short_repr(given)}: give one pair (feet, duration) per arc, "
-            "[(('left',), 0.4), (('right',), 0.4)]"
-        )
-    return tuple(map(stance_of, given))
 
 
 def stance_of(given: object) -> Stance:

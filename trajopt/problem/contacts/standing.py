@@ -37,7 +37,11 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
         raise OptionError('a robot is placed on its feet by its free base: load it with floating_base="free"')
     if not contacts:
         raise OptionError(f"no foot stands in arc {arc}: add its contacts first, or name another arc")
-    heights = foot_heights(dynamics, contacts, q, arc)
+    names = [f"{kind}:{each.frame}" for each in contacts for kind in ("position", "orientation")]
+    node: Any = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
+    up = upwards(dynamics)
+    each = ((one, one.height(node, arc, one.points)) for one in contacts)
+    heights = {one.frame: float(np.min(gaps)) / rise(one.ground[arc], up) for one, gaps in each}
     lowest, highest = min(heights, key=heights.__getitem__), max(heights, key=heights.__getitem__)
     apart = heights[highest] - heights[lowest]
     if apart > CONTROL_POINT_ROUNDING:
@@ -63,12 +67,3 @@ def rise(ground: Surface, up: Array) -> float:
     steep = float(np.dot(ground.normal, up))
     # A plane whose normal has a smaller cosine with upwards is a wall
     return 0.0 if ground.frame is not None or steep < 0.1 else steep
-
-
-def foot_heights(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> dict[str, float]:
-    """m straight above the ground of an arc, of the lowest point of each foot."""
-    names = [f"{kind}:{each.frame}" for each in contacts for kind in ("position", "orientation")]
-    node: Any = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
-    up = upwards(dynamics)
-    each = ((one, one.height(node, arc, one.points)) for one in contacts)
-    return {one.frame: float(np.min(gaps)) / rise(one.ground[arc], up) for one, gaps in each}

@@ -48,7 +48,12 @@ def control_of(
             f"bounds{', or one each' * (width > 1)}"
         )
     chosen = _default_degree(trajectory) if degree is None else degree
-    _check_degree(name, chosen, continuous)
+    check_count(f"the degree of control '{name}' (0: constant, 1: linear)", chosen)
+    if continuous and chosen == 0:
+        raise OptionError(
+            f"control '{name}' is constant on every interval and continuous, so one number: use degree=1, "
+            "continuous=False, or a parameter"
+        )
     own = PiecewisePolynomial(int(chosen), bool(continuous), by_default=degree is None)
     check_nodes(name, own, trajectory)
     return replace(curve, pieces=own, is_guessed=guess is not None)
@@ -79,15 +84,6 @@ def controls_of(dynamics: Dynamics) -> Mapping[str, int] | None:
 def _default_degree(trajectory: Trajectory) -> int:
     """Degree with as many coefficients as collocation points per interval; 1 on other trajectories."""
     return 1 if trajectory.scheme is None else trajectory.scheme.order - 1
-
-
-def _check_degree(name: str, degree: object, continuous: bool) -> None:
-    check_count(f"the degree of control '{name}' (0: constant, 1: linear)", degree)
-    if continuous and degree == 0:
-        raise OptionError(
-            f"control '{name}' is constant on every interval and continuous, so one number: use degree=1, "
-            "continuous=False, or a parameter"
-        )
 
 
 def check_nodes(name: str, pieces: PiecewisePolynomial, trajectory: Trajectory) -> None:

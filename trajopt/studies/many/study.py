@@ -209,7 +209,12 @@ def solve_points(
     OptionError or ClusterError before anything is solved, and ClusterError where the connection to a cluster
     is lost; what was done is in the folder then.
     """
-    check_options(solver, options)
+    known = ("refine", "starts", "coarse_to_fine", "time_limit")
+    for name in options:
+        check_known("option of solve", name, known, OptionError)
+    check_positive("time_limit", options.get("time_limit"), optional=True)
+    if solver is not None:
+        check_solver(solver)
     report = report_of(settings.progress)
     sent, own, archive = packed_settings(solver, options), versions(), settings.folder is not None
     keep = settings.warm or not archive
@@ -229,16 +234,6 @@ def solve_points(
         chains = (_chain(chain, settings.warm, record) for chain in _cut(tasks, pieces))
         interrupted = _recorded(chains, workers, record, lambda point: report(meter.counted(point)))
     return Study(record.in_order(), settings.folder, interrupted, recalled)
-
-
-def check_options(solver: object, options: Mapping[str, object]) -> None:
-    """OptionError for options that `solve` does not take, or that make no sense for many problems."""
-    known = ("refine", "starts", "coarse_to_fine", "time_limit")
-    for name in options:
-        check_known("option of solve", name, known, OptionError)
-    check_positive("time_limit", options.get("time_limit"), optional=True)
-    if solver is not None:
-        check_solver(solver)
 
 
 def _recorded(
