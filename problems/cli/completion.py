@@ -134,9 +134,27 @@ def solver_options(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return [CompletionItem(f"{name}=") for name in names if f"{name}=".startswith(incomplete)]
 
 
-#: Functions that complete the options `--set` and `--option`.
-SETTINGS: Callable[..., list[CompletionItem]] = settings
-SOLVER_OPTIONS: Callable[..., list[CompletionItem]] = solver_options
+#: The option of commands that read a saved solution whose problem is a user's own.
+own_problem = click.option(
+    "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
+)
+
+
+def settings_option(text: str, metavar: str = "KEY=VALUE", *, required: bool = False) -> Callable[..., Any]:
+    """The option `--set` of a command, which may repeat, with its help."""
+    return _assignments("--set", "assignments", text, settings, metavar, required)
+
+
+def solver_option(text: str) -> Callable[..., Any]:
+    """The option `--option` of a command, which may repeat, with its help."""
+    return _assignments("--option", "options", text, solver_options, "KEY=VALUE")
+
+
+def _assignments(
+    option: str, name: str, text: str, complete: Any, metavar: str, required: bool = False
+) -> Callable[..., Any]:
+    more: dict[str, Any] = {"multiple": True, "metavar": metavar, "required": required}
+    return click.option(option, name, help=text, shell_complete=complete, **more)
 
 
 def library(incomplete: str) -> list[CompletionItem]:

@@ -49,9 +49,10 @@ def summary(solution: Solution | PhasesSolution, report: Report | None) -> dict[
             "verdict": None if report is None else report.verdict,
             "reason": None if report is None else report.reason,
             "accuracy": checked("accuracy"),
-            "equations": {}
-            if report is None
-            else {e.label: _equation(e.summary()) for e in report.equations},
+            "equations": {
+                each.label: {name: plain(value) for name, value in each.summary().items()}
+                for each in (() if report is None else report.equations)
+            },
             "cost_of_equations": checked("cost_of_equations"),
             "differences": [] if report is None else list(report.differences),
             "run": None if solution.run is None else asdict(solution.run),
@@ -82,10 +83,6 @@ def statements(report: Report) -> list[dict[str, Any]]:
 def plain(value: Any) -> Any:
     """A value with None for a number that is not finite."""
     return finite(value) if isinstance(value, float) else value
-
-
-def _equation(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: finite(number) if isinstance(number, float) else number for name, number in numbers.items()}
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

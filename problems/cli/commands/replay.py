@@ -9,7 +9,7 @@ import click
 
 from problems.cli.command_errors import explained
 from problems.cli.commands.saved_solution import loaded_motion, saved_file, source_of
-from problems.cli.completion import FIGURE_FILE, ProblemName, SavedFile
+from problems.cli.completion import FIGURE_FILE, SavedFile, own_problem
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=SavedFile())
-@click.option(
-    "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
-)
+@own_problem
 @click.option("--step", type=float, default=1e-3, show_default=True, help="s, of the simulation.")
 @click.option("--bandwidth", type=float, default=10.0, show_default=True, help="Hz, of the feedback.")
 @click.option("--out", type=FIGURE_FILE, help="The figure [default: replay.png by FILE]")

@@ -10,7 +10,7 @@ import click
 from problems.catalogue import names
 from problems.cli.command_errors import explained
 from problems.cli.commands.retime import answer_of
-from problems.cli.completion import ProblemName, ResultFolder, SavedFile
+from problems.cli.completion import ResultFolder, SavedFile, own_problem
 from problems.cli.exit_status import conclude, conclude_motion
 from problems.cli.figures import draw, how_to_open
 from problems.cli.output import Output, output_options
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=SavedFile())
-@click.option(
-    "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
-)
+@own_problem
 @click.option(
     "--accuracy",
     type=float,
@@ -63,9 +61,7 @@ def verify(file: Path, problem: str | None, accuracy: float | None, output: Outp
 
 @click.command()
 @click.argument("file", type=SavedFile())
-@click.option(
-    "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
-)
+@own_problem
 @click.option("--out", type=ResultFolder(), help="Folder for the figures [default: beside FILE]")
 @click.option(
     "--format", "ending", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True

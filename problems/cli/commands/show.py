@@ -12,7 +12,7 @@ import click
 
 from problems.cli.command_errors import Complaint, explained
 from problems.cli.commands.retime import REPAIR_HELP
-from problems.cli.completion import SETTINGS, ShownFile
+from problems.cli.completion import ShownFile, settings_option
 from problems.cli.output import Output, output_options
 
 URDF = (".urdf", ".xacro")  # the last is refused by that word
@@ -21,14 +21,7 @@ ROBOTS = (*URDF, ".osim", ".xml", ".mjcf")  # of MuJoCo the last two
 
 @click.command()
 @click.argument("file", metavar="FILE_OR_NAME", type=ShownFile())
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Parameter of a problem; may repeat.",
-    shell_complete=SETTINGS,
-)
+@settings_option("Parameter of a problem; may repeat.")
 @click.option("--repair-inertia", is_flag=True, help=REPAIR_HELP)
 @click.option("--strict", is_flag=True, help="What a robot leaves out of its file is an error.")
 @output_options("json", "verbose")

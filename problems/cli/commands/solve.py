@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from problems.cli.command_errors import explained
-from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
+from problems.cli.completion import ProblemName, ResultFolder, settings_option, solver_option
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
 from problems.cli.output import Output, echo, output_options
@@ -32,22 +32,8 @@ solver_choice = click.option(
 @click.command()
 @click.argument("problem", metavar="NAME_OR_FILE.py", type=ProblemName())
 @solver_choice
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Parameter of the problem; may repeat.",
-    shell_complete=SETTINGS,
-)
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Option of the solver, such as tol=1e-10; may repeat.",
-    shell_complete=SOLVER_OPTIONS,
-)
+@settings_option("Parameter of the problem; may repeat.")
+@solver_option("Option of the solver, such as tol=1e-10; may repeat.")
 @click.option("--out", type=ResultFolder(), help="Folder for the results [default: results/PROBLEM]")
 @click.option("--plot", is_flag=True, help="Also draw the figures.")
 @click.option("--report", "one_page", is_flag=True, help="Also write report.html, the solve on one page.")

@@ -10,7 +10,7 @@ import click
 
 from problems.cli.command_errors import explained
 from problems.cli.commands.solve import chosen_solver, solver_choice
-from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
+from problems.cli.completion import ProblemName, ResultFolder, settings_option, solver_option
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED
 from problems.cli.output import Output, echo, output_options
 
@@ -18,23 +18,10 @@ from problems.cli.output import Output, echo, output_options
 @click.command()
 @click.argument("problem", metavar="NAME_OR_FILE.py", type=ProblemName())
 @solver_choice
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    required=True,
-    metavar="KEY=VALUE,VALUE,...",
-    help="Values of a parameter; may repeat, all combinations are solved.",
-    shell_complete=SETTINGS,
+@settings_option(
+    "Values of a parameter; may repeat, all combinations are solved.", "KEY=VALUE,VALUE,...", required=True
 )
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Option of the solver; may repeat.",
-    shell_complete=SOLVER_OPTIONS,
-)
+@solver_option("Option of the solver; may repeat.")
 @click.option("--out", type=ResultFolder(), help="Folder for the results [default: results/PROBLEM_sweep]")
 @click.option("--processes", type=int, help="How many solve at a time [default: one per core].")
 @click.option(
