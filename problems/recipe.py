@@ -90,7 +90,9 @@ def like_default(value: Any, default: Any, what: str) -> Any:
             )
         return value
     if isinstance(default, int):
-        return whole_number(value, default, what)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not is_whole(value):
+            raise OptionError(f"{what} is {short_repr(value)}: expected a whole number, such as {default!r}")
+        return int(value)
     if isinstance(default, float):
         return number(value, default, what)
     return numbers(value, default, what)
@@ -117,12 +119,6 @@ def number(value: Any, default: Any, what: str) -> float:
     if math.isnan(found):
         raise NotFiniteError(f"{what} is NaN: give a number, or leave it out for {default!r}")
     return found
-
-
-def whole_number(value: Any, default: int, what: str) -> int:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not is_whole(value):
-        raise OptionError(f"{what} is {short_repr(value)}: expected a whole number, such as {default!r}")
-    return int(value)
 
 
 def is_whole(value: float) -> bool:

@@ -127,7 +127,12 @@ class Estimate:
         return Validation(data.joint_names, np.sqrt(np.mean(error**2, axis=0)), self.noise)
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(), "", *self._base_table(), "", *self._parameter_table()])
+        lines = [f"{'base parameter':<{SHOWN}}{'estimate':>13}{'std. dev.':>12}  significant"]
+        each = zip(self.base.names, self.values, self.standard_deviations, self.is_significant, strict=True)
+        for name, value, deviation, significant in each:
+            text = name if len(name) < SHOWN else name[: SHOWN - 5] + " ..."
+            lines.append(f"{text:<{SHOWN}}{value:>13.5g}{deviation:>12.2g}  {'yes' if significant else 'no'}")
+        return "\n".join([*self._head(), "", *lines, "", *self._parameter_table()])
 
     def _head(self) -> list[str]:
         names, every = self.model.joint_names, len(self.base.parameter_names)
@@ -148,14 +153,6 @@ class Estimate:
             if abs(correlation - explained) > CORRELATED:
                 line += ": not white, so intervals are too narrow"
             lines.append(line)
-        return lines
-
-    def _base_table(self) -> list[str]:
-        lines = [f"{'base parameter':<{SHOWN}}{'estimate':>13}{'std. dev.':>12}  significant"]
-        each = zip(self.base.names, self.values, self.standard_deviations, self.is_significant, strict=True)
-        for name, value, deviation, significant in each:
-            text = name if len(name) < SHOWN else name[: SHOWN - 5] + " ..."
-            lines.append(f"{text:<{SHOWN}}{value:>13.5g}{deviation:>12.2g}  {'yes' if significant else 'no'}")
         return lines
 
     def _parameter_table(self) -> list[str]:

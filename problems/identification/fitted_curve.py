@@ -104,19 +104,15 @@ def _chosen(measured: Measurements, most: int) -> BSpline:
     best, least, intervals = None, np.inf, float(DEGREE)
     while best is None or intervals <= most:
         spline = _fit(measured, int(intervals))
-        score = _score(measured, spline)
+        residual = np.mean((measured.q - spline(measured.t)) ** 2, axis=0)
+        share = len(spline.c) / len(measured.q)
+        # Generalized cross-validation of all joints
+        logarithms = np.log(np.maximum(residual, np.finfo(float).tiny)) - 2.0 * np.log1p(-share)
+        score = float(logarithms.sum())
         if best is None or score < least - WORTH:
             best, least = spline, score
         intervals *= LADDER
     return best
-
-
-def _score(measured: Measurements, spline: BSpline) -> float:
-    """The logarithm of the product that generalized cross-validation makes least."""
-    residual = np.mean((measured.q - spline(measured.t)) ** 2, axis=0)
-    share = len(spline.c) / len(measured.q)
-    logarithms = np.log(np.maximum(residual, np.finfo(float).tiny)) - 2.0 * np.log1p(-share)
-    return float(np.sum(logarithms))
 
 
 def _fit(measured: Measurements, intervals: int) -> BSpline:

@@ -81,7 +81,9 @@ def _weighted(rows: Rows, motion: Array, tau: Array, noise: Array, names: tuple[
     (samples, n), count = tau.shape, len(names)
     R, projected = _triangular(rows, motion, tau, noise, count)
     sizes = np.linalg.norm(R, axis=0)
-    _check_columns(sizes, names)
+    unseen = np.flatnonzero(sizes <= NOT_SEEN * sizes.max(initial=0.0))
+    if unseen.size:
+        raise NotExcitingError(_message(unseen.size, [names[i] for i in unseen], len(names)))
     values, directions = np.linalg.svd(R / sizes)[1:]
     _check_directions(values <= NOT_SEEN * values[0], directions, names)
     beta = solve_triangular(R, projected)
@@ -116,12 +118,6 @@ def _noise_of_positions(
         squares += by_R @ by_R.T
     values, vectors = np.linalg.eigh(squares)
     return float(np.sqrt(max(values[-1], 0.0))), solve_triangular(R, vectors[:, -1])
-
-
-def _check_columns(sizes: Array, names: tuple[str, ...]) -> None:
-    unseen = np.flatnonzero(sizes <= NOT_SEEN * sizes.max(initial=0.0))
-    if unseen.size:
-        raise NotExcitingError(_message(unseen.size, [names[i] for i in unseen], len(names)))
 
 
 def _check_directions(unseen: Array, directions: Array, names: tuple[str, ...]) -> None:

@@ -50,7 +50,11 @@ def information_with_positions(
         for q, v, a, bases in _blocks(motion):
             U = solve_triangular(whiten, np.moveaxis(bases, 0, 1).reshape(len(whiten), -1), lower=True)
             U = U.reshape(len(whiten), 3, -1)
-            D = _torque_derivatives(model, q, v, a, smoothing)
+            partials = dynamics.rnea_derivatives(model, q, v, a)
+            stiffness = spring_torques(model, np.ones(model.n)) - spring_torques(model, np.zeros(model.n))
+            by_v = partials.dtau_dv - dynamics.friction(model, v, smoothing).dv
+            # Derivatives of the motors' torques by q, v and a
+            D = np.array([partials.dtau_dq + np.diag(stiffness), by_v, partials.dtau_da])
             Y = base.regressor(dynamics.regressor(model, q, v, a, smoothing)) / fit.noise[:, None] ** 2
             A = cho_solve((fit.R, False), Y.reshape(-1, count).T).reshape(count, len(q), model.n)
             by_noise += np.einsum("cki,dki->icd", A, A)
@@ -74,13 +78,3 @@ def _blocks(motion: FittedMotion) -> Iterator[tuple[Array, Array, Array, Array]]
         part = slice(first, first + BLOCK)
         bases = np.array([every(motion.t[part], order).T for order in range(3)])
         yield motion.q[part], motion.v[part], motion.a[part], bases
-
-
-def _torque_derivatives(
-    model: dynamics.RigidBodyModel, q: Array, v: Array, a: Array, smoothing: float
-) -> Array:
-    """Derivatives of the motors' torques by q, v and a, (3, k, n, n)."""
-    partials = dynamics.rnea_derivatives(model, q, v, a)
-    stiffness = spring_torques(model, np.ones(model.n)) - spring_torques(model, np.zeros(model.n))
-    by_v = partials.dtau_dv - dynamics.friction(model, v, smoothing).dv
-    return np.array([partials.dtau_dq + np.diag(stiffness), by_v, partials.dtau_da])

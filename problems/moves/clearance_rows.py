@@ -92,16 +92,13 @@ class ClearanceRows:
         pairs = self._pairs.get(len(q))
         if pairs is None:
             pairs = np.full((len(q), self.outputs["clearance"]), FREE)
-        self._pairs[len(q)] = rows_taken(pairs, self._wanted(distances))
-        self._last = q.copy(), distances
-        return distances, self._pairs[len(q)]
-
-    def _wanted(self, distances: Array) -> Array:
-        """Mask of pairs with a row, (nodes, pairs): those within reach, the closest if they are too many."""
+        # Those within reach, the closest if they are too many
         close, width = distances < self.reach, self.outputs["clearance"]
         for node in np.flatnonzero(close.sum(axis=1) > width):
             close[node, np.argsort(distances[node], kind="stable")[width:]] = False
-        return close
+        self._pairs[len(q)] = rows_taken(pairs, close)
+        self._last = q.copy(), distances
+        return distances, self._pairs[len(q)]
 
 
 def rows_taken(pairs: Array, wanted: Array) -> Array:

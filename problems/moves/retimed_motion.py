@@ -94,19 +94,16 @@ class RetimedMotion(PathMotion):
         part = (np.arange(SAMPLES) + 0.5) / SAMPLES
         t = (self.times[:-1, None] + np.diff(self.times)[:, None] * part).ravel()
         lines = self.sampled_limits(t)
-        drift = self._integral_error()
-        lines.append(worst_line("path", names, drift / np.abs(self.q(t)).max(), self.times[1:]))
-        ends = self.end_errors(self.v, None if self.ends is None else self.ends.v)
-        lines.append(worst_line("ends", names, ends, self.times[[0, -1]]))
-        return MotionCertificate((*lines, *self.tube_lines()))
-
-    def _integral_error(self) -> Array:
-        """|q(t_(i+1)) - q(t_i) - integral of v|, (segments, n)."""
+        # |q(t_(i+1)) - q(t_i) - integral of v|
         nodes, weights = np.polynomial.legendre.leggauss(len(self.path.coefficients))  # exact on a segment
         length = np.diff(self.times)
         v = self.v(self.times[:-1, None] + length[:, None] * 0.5 * (1.0 + nodes))
         integral = np.einsum("k,skn->sn", 0.5 * weights, v) * length[:, None]
-        return np.abs(np.diff(self.q(self.times), axis=0) - integral)
+        drift = np.abs(np.diff(self.q(self.times), axis=0) - integral)
+        lines.append(worst_line("path", names, drift / np.abs(self.q(t)).max(), self.times[1:]))
+        ends = self.end_errors(self.v, None if self.ends is None else self.ends.v)
+        lines.append(worst_line("ends", names, ends, self.times[[0, -1]]))
+        return MotionCertificate((*lines, *self.tube_lines()))
 
     def __repr__(self) -> str:
         text = f"RetimedMotion of {self.duration:.6g} s on {len(self.grid) - 1} segments\n{self.certificate}"

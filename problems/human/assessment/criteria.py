@@ -120,21 +120,10 @@ def _angles(body: WholeBody) -> list[Criterion]:
 
 
 def _joint_forces(body: WholeBody) -> list[Criterion]:
+    hip, ankle = (float(body.force(joint).max()) for joint in ("hip_r_flex", "ankle_r_dorsi"))
     return [
-        Criterion(
-            "hip, peak of the internal joint force, net",
-            float(body.force("hip_r_flex").max()),
-            -np.inf,
-            1.3,
-            "BW",
-        ),
-        Criterion(
-            "ankle, peak of the internal joint force, net",
-            float(body.force("ankle_r_dorsi").max()),
-            0.9,
-            np.inf,
-            "BW",
-        ),
+        Criterion("hip, peak of the internal joint force, net", hip, -np.inf, 1.3, "BW"),
+        Criterion("ankle, peak of the internal joint force, net", ankle, 0.9, np.inf, "BW"),
     ]
 
 

@@ -30,7 +30,10 @@ def identities(solution: Solution) -> tuple[Criterion, ...]:
     weight, model = body.cycle.weight, body.model
     carried = body.cycle.person.total_mass * model.gravity / weight  # on a slope a part of it lies along x
     missing_weight = mean_reaction(solution) / weight + carried
-    posture, velocity = _asymmetry(solution)
+    posture, velocity = (
+        float(np.abs(curve(solution.duration) - expected).max())
+        for curve, expected in zip((solution.q, solution.v), other_end(solution), strict=True)
+    )
     moving = free_body.motion(model, body.q, body.v, body.a)
     missing = np.abs(free_body.imbalance(model, moving, body.wrenches, body.loads)).max()
     rate = free_body.energy(model, moving)[1]
@@ -56,15 +59,6 @@ def mean_reaction(solution: Solution) -> np.ndarray:
         force = solution.value(trajopt.base_wrench, a + (b - a) * points)[:, 3:]
         total += (b - a) * weights @ force
     return total / solution.duration
-
-
-def _asymmetry(solution: Solution) -> tuple[float, float]:
-    """Largest gaps of posture and velocity between the end of the motion and what periodicity requires."""
-    gaps = [
-        np.abs(curve(solution.duration) - expected).max()
-        for curve, expected in zip((solution.q, solution.v), other_end(solution), strict=True)
-    ]
-    return float(gaps[0]), float(gaps[1])
 
 
 def _difference(solution: Solution) -> float:

@@ -13,7 +13,6 @@ from trajopt.checks.peaks_between_nodes import dense_samples
 
 if TYPE_CHECKING:
     from trajopt import Solution
-    from trajopt.splines.node_sets import MotionSamples
 
 STAYS = " stays"  # ends the names of the bands around places, see `contact_constraints.foot_placement`
 
@@ -56,7 +55,7 @@ def _from_contacts(solution: Solution) -> Iterator[tuple[str, np.ndarray]]:
     dense = dense_samples(solution)
     for point, contact in _contacts(solution).items():
         for stance in _stances(contact.arcs):
-            places = solution.value(trajopt.position(point), _times_in(dense, stance))
+            places = solution.value(trajopt.position(point), dense.times[np.isin(dense.arc, stance)])
             yield point, places - places[0]
 
 
@@ -64,7 +63,3 @@ def _stances(arcs: tuple[int, ...]) -> list[np.ndarray]:
     """Arcs that follow each other, together."""
     breaks = 1 + np.flatnonzero(np.diff(arcs) > 1)
     return [stance for stance in np.split(np.array(arcs, dtype=int), breaks) if stance.size]
-
-
-def _times_in(dense: MotionSamples, stance: np.ndarray) -> np.ndarray:
-    return dense.times[np.isin(dense.arc, stance)]

@@ -68,7 +68,13 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
 def own_coordinates(plain: dynamics.OsimModel, height: float) -> dict[str, dynamics.OwnCoordinate]:
     """Coordinate of the file -> ours, those of the pelvis counted from the ground; ProblemError for none."""
     names = matched_coordinates(plain)
-    check_walks(names)
+    ours = {each.name for each in names.values()}
+    missing = [coordinates()[joint].name for joint in NEEDED if joint not in ours]
+    if missing:
+        raise ProblemError(
+            f"the model has no coordinate {list_names(missing)}, which a walk needs: name its coordinates as "
+            "OpenSim's full-body models do"
+        )
     return names | pelvis_zeros(plain, height)
 
 
@@ -80,17 +86,6 @@ def matched_coordinates(plain: dynamics.OsimModel) -> dict[str, dynamics.OwnCoor
             sign = signs.get(joint, own.sign)
             found[own.name] = dynamics.OwnCoordinate(joint, sign, own.zero * sign / own.sign)
     return found
-
-
-def check_walks(names: Mapping[str, dynamics.OwnCoordinate]) -> None:
-    """ProblemError where coordinates of pelvis and legs are missing."""
-    ours = {each.name for each in names.values()}
-    missing = [coordinates()[joint].name for joint in NEEDED if joint not in ours]
-    if missing:
-        raise ProblemError(
-            f"the model has no coordinate {list_names(missing)}, which a walk needs: name its coordinates as "
-            "OpenSim's full-body models do"
-        )
 
 
 def pelvis_zeros(plain: dynamics.OsimModel, height: float) -> dict[str, dynamics.OwnCoordinate]:
@@ -148,18 +143,11 @@ def turned_axis(robot: Any, q: np.ndarray, i: int) -> np.ndarray:
     """(3,) the world axis, times an angle, about which links turn most when coordinate i grows a little."""
     bent = q.copy()
     bent[i] += SMALL
-    before, after = (rotations(robot, x) for x in (q, bent))
+    before, after = (robot.forward_kinematics(x, robot.link_names).rotation for x in (q, bent))
     change = after @ before.swapaxes(1, 2)
     axes = np.stack([change[:, 2, 1], change[:, 0, 2], change[:, 1, 0]], axis=1)
     axes -= np.stack([change[:, 1, 2], change[:, 2, 0], change[:, 0, 1]], axis=1)
     return axes[int(np.argmax(np.linalg.norm(axes, axis=1)))]
-
-
-def rotations(robot: Any, q: np.ndarray) -> np.ndarray:
-    """(links, 3, 3) axes of all links."""
-    if isinstance(robot, dynamics.RigidBodyModel):
-        return dynamics.forward_kinematics(robot, q, robot.link_names).rotation
-    return robot.forward_kinematics(q, robot.link_names).rotation
 
 
 def with_strength_and_soles(osim: dynamics.OsimModel, person: Person) -> Any:
@@ -259,10 +247,7 @@ def pose_of(robot: Any, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarra
         raise ProblemError(
             f"the model has no body '{name}', by which the sole of a foot is found: name it so"
         )
-    if isinstance(robot, dynamics.RigidBodyModel):
-        found = dynamics.forward_kinematics(robot, q, [name])
-    else:
-        found = robot.forward_kinematics(q, [name])
+    found = robot.forward_kinematics(q, [name])
     return found.rotation[0], found.position[0]
 
 

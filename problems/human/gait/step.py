@@ -23,9 +23,7 @@ SPLITS = ("time", "opposing", "ratio", "one place")
 NODES_APART = 1e-6  # of normalised time: closer ones are the same, and windows leave an end out by as much
 SOLE_HALF_WIDTH = 0.04  # m
 PRESSURE_IN_FRONT_OF_HEEL = 0.06  # m, where the reaction acts on the leading sole in double support
-PRESSURE_ON_TOES = (
-    0.5  # of the way from ball to toe, where the reaction leaves a foot that rolls over its toe
-)
+PRESSURE_ON_TOES = 0.5  # of the way from ball to toe, where the reaction leaves a foot that rolls
 BALL_RISES = 0.4  # of double support, when the ball of a foot that rolls over its toe leaves the ground
 TOE_LOADED = 0.1  # of the step, from heel-off until the toe of such a foot is on the ground
 PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised foot

@@ -60,7 +60,10 @@ def fit_markers(
     measured = np.concatenate([markers.places[name] for name in names], axis=1)
     _check_seen(names, markers.time, measured)
     lower, upper = (np.clip(x, -FARTHEST, FARTHEST) for x in (robot.limits.q_lower, robot.limits.q_upper))
-    pose = np.clip(_checked_start(start, lower.size), lower, upper)
+    found = np.asarray(start, dtype=float)
+    if found.shape != (lower.size,) or not np.isfinite(found).all():
+        raise OptionError(f"start has shape {found.shape}: give {lower.size} finite numbers, rad or m")
+    pose = np.clip(found, lower, upper)
     seen, wanted = ~np.isnan(measured), np.nan_to_num(measured)
 
     def error(x: np.ndarray, k: int) -> np.ndarray:
@@ -95,7 +98,12 @@ def _nearest(
     """
     q, (least, gradient, curvature), damping = start, at(start), DAMPING
     for _ in range(ITERATIONS):
-        tried = np.clip(q + _damped_step(q, gradient, curvature, damping, lower, upper), lower, upper)
+        free = ~(((q <= lower) & (gradient > 0.0)) | ((q >= upper) & (gradient < 0.0)))
+        # Negative curvatures are taken as positive ones, so that every step leads downwards
+        sizes, axes = np.linalg.eigh(curvature[np.ix_(free, free)])
+        step = np.zeros(q.size)
+        step[free] = -axes @ ((axes.T @ gradient[free]) / (np.abs(sizes) + damping))
+        tried = np.clip(q + step, lower, upper)
         moved, (found, *derivatives) = np.abs(tried - q).max(), at(tried)
         gained, lower_now = least - found, found <= least
         damping = max(damping * (0.1 if lower_now else 10.0), LEAST_DAMPING)
@@ -104,21 +112,6 @@ def _nearest(
         if moved <= STILL or (lower_now and gained <= RELATIVE * least):
             break
     return q
-
-
-def _damped_step(
-    q: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, damping: float,
-    lower: np.ndarray, upper: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """The step (n,); zero for coordinates at a limit that the slope of the sum pushes against it.
-
-    Negative curvatures are taken as positive ones, so that every step leads downwards.
-    """
-    free = ~(((q <= lower) & (gradient > 0.0)) | ((q >= upper) & (gradient < 0.0)))
-    sizes, axes = np.linalg.eigh(curvature[np.ix_(free, free)])
-    step = np.zeros(q.size)
-    step[free] = -axes @ ((axes.T @ gradient[free]) / (np.abs(sizes) + damping))
-    return step
 
 
 def _check_seen(names: Sequence[str], times: np.ndarray, measured: np.ndarray) -> None:
@@ -145,11 +138,3 @@ def _check_options(
             )
     for name, weight in weights.items():
         check_positive(f"the weight of '{name}'", weight)
-
-
-def _checked_start(start: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
-    """`start` as (count,) finite numbers; OptionError for anything else."""
-    found = np.asarray(start, dtype=float)
-    if found.shape != (count,) or not np.isfinite(found).all():
-        raise OptionError(f"start has shape {found.shape}: give {count} finite numbers, rad or m")
-    return found

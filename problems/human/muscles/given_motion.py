@@ -135,7 +135,13 @@ def _problem(
     problem = trajopt.Problem(system, mesh, name="muscles of a motion")
     state_effort(problem, block.m, least)
     reserve = state_reserves(problem, strength)
-    _bound_states(problem, block, least)
+    m = block.m
+    low, high, guess = np.full(m, least), np.ones(m), np.full(m, GUESS)
+    if not block.is_rigid:
+        low, high = np.append(low, np.zeros(m)), np.append(high, np.full(m, STRONGEST_TENDON))
+        guess = np.append(guess, np.full(m, GUESS))
+    problem.subject_to(trajopt.q, low, high, hold="hull", name="limits of states")
+    problem.guess(x=np.tile(guess, (2, 1)))
     missing = trajopt.block_term(block, output=MISSING, name="moments of muscles", unit="N m or N")
     problem.subject_to(missing - reserve, equals=0.0, name="moments")
     if not block.is_rigid:
@@ -255,17 +261,6 @@ def state_equilibrium(problem: trajopt.Problem, balance: Term) -> None:
     problem.subject_to(balance, equals=0.0, name="equilibrium of fibres and tendons")
     # no collocation point of the first interval knows the tendons there, as all of them lie behind it
     problem.subject_to(balance, equals=0.0, over="start", name="equilibrium at the start")
-
-
-def _bound_states(problem: trajopt.Problem, block: MotionBlock, least: float) -> None:
-    """Limits of activations and tendon forces for all times, and the first guess."""
-    m = block.m
-    low, high, guess = np.full(m, least), np.ones(m), np.full(m, GUESS)
-    if not block.is_rigid:
-        low, high = np.append(low, np.zeros(m)), np.append(high, np.full(m, STRONGEST_TENDON))
-        guess = np.append(guess, np.full(m, GUESS))
-    problem.subject_to(trajopt.q, low, high, hold="hull", name="limits of states")
-    problem.guess(x=np.tile(guess, (2, 1)))
 
 
 def sum_of_squares(name: str, unit: np.ndarray) -> trajopt.ExpressionTerm:

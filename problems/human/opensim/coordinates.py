@@ -103,13 +103,8 @@ def coordinate_values(q: np.ndarray) -> dict[str, np.ndarray]:
         coordinate.name: coordinate.sign * x + coordinate.zero
         for coordinate, x in zip(coordinates().values(), q.T, strict=True)
     }
-    yaw, list_, tilt = (q[:, list(freedoms()).index(f"global_{name}")] for name in ("yaw", "list", "tilt"))
-    return found | dict(zip(PELVIS, _turns_of_pelvis(yaw, list_, tilt), strict=False))
-
-
-def _turns_of_pelvis(yaw: np.ndarray, list_: np.ndarray, tilt: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(pelvis_tilt, pelvis_list, pelvis_rotation) of the posture that we write as yaw, list and tilt, rad."""
     from scipy.spatial.transform import Rotation
 
+    yaw, list_, tilt = (q[:, list(freedoms()).index(f"global_{name}")] for name in ("yaw", "list", "tilt"))
     turned = Rotation.from_euler("YXZ", np.stack([yaw, list_, -tilt], axis=1))
-    return tuple(turned.as_euler("ZXY").T)
+    return found | dict(zip(PELVIS, turned.as_euler("ZXY").T, strict=False))

@@ -33,9 +33,8 @@ def with_strong_plantarflexors(model: Any, factor: float = PLANTARFLEXORS) -> An
     def stronger(body: dynamics.Body) -> dynamics.Body:
         if body.joint.name not in ("ankle_r_dorsi", "ankle_l_dorsi"):
             return body
-        end = (
-            "torque_lower" if body.joint.ratio > 0.0 else "torque_upper"
-        )  # of a file that counts the other way
+        # The upper one is of a file that counts the other way
+        end = "torque_lower" if body.joint.ratio > 0.0 else "torque_upper"
         limits = replace(body.joint.limits, **{end: factor * getattr(body.joint.limits, end)})
         return replace(body, joint=replace(body.joint, limits=limits))
 

@@ -232,15 +232,11 @@ class PlannedMotion(SplineMotion):
         self, line_of: Callable[..., LimitLine], arc: int, clearances: dynamics.Clearances
     ) -> LimitLine:
         """`clearance_line` or `sampled_clearance` of a load, while it is carried."""
-        start, curve = self._carried_from(arc)
-        return line_of(clearances, curve, self.task.clearance, start)
-
-    def _carried_from(self, arc: int) -> tuple[float, Curve]:
-        """Time at which a load begins with an arc, and the spline until it ends."""
         last = arc
         while last < len(self.loaded) and self.loaded[last] is self.loaded[arc]:
             last += 1
-        return float(self.times[arc]), self._arcs(slice(arc, last))
+        curve = self._arcs(slice(arc, last))
+        return line_of(clearances, curve, self.task.clearance, float(self.times[arc]))
 
     def _arcs(self, part: slice) -> Curve:
         """The spline on some of its arcs."""

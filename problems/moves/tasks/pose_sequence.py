@@ -51,7 +51,7 @@ def _arrivals(task: StatedTask, guess: list[Array]) -> Array:
 
 
 def _guess(task: StatedTask) -> list[Array]:
-    robot, speed = task.robot, _speeds(task)
+    robot, speed = task.robot, np.where(np.isfinite(task.limits.velocity), task.limits.velocity, 1.0)
     poses = [
         _candidates(task, 0, task.origin, _middle(robot), _payloads_at(task, 0), not task.origin.in_motion)
     ]
@@ -173,8 +173,3 @@ def _middle(robot: Robot) -> Array:
     bounded = np.isfinite(lower) & np.isfinite(upper)
     middle = np.where(bounded, 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0)), 0.0)
     return np.clip(middle, lower, upper)
-
-
-def _speeds(task: StatedTask) -> Array:
-    """Of the joints, for comparing ways, (n,)."""
-    return np.where(np.isfinite(task.limits.velocity), task.limits.velocity, 1.0)

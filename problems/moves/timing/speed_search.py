@@ -207,7 +207,12 @@ class SpeedSearch:
                     inner = 2.0 * inner  # both of a symmetric pair; the lower triangle is the mean's
                 both = np.einsum("ksi,ksj->sij", self.basis[a] * inner, self.basis[b])
                 local += 0.5 * (both + np.swapaxes(both, 1, 2))
-        return self.summed(np.einsum("ks,ksj->sj", slope, self.between)), _diagonals(local)
+        count = len(local)
+        found = np.zeros((3, count + 2))  # the diagonal and two below it
+        for j in range(3):
+            for i in range(j, 3):
+                found[i - j, j : j + count] += local[:, i, j]
+        return self.summed(np.einsum("ks,ksj->sj", slope, self.between)), found
 
     def summed(self, local: Array) -> Array:
         """Sums over the coefficients of what acts on each span (spans, 3)."""
@@ -240,16 +245,6 @@ class _Step:
         x = np.einsum("dksj,sj->dks", search.basis, y[search.index])
         slack = (self.slopes * x[..., None]).sum(axis=0) - now.lacking
         return Iterate(y, x, slack, force - now.multipliers - ratio * slack, 0.0, -now.lacking)
-
-
-def _diagonals(local: Array) -> Array:
-    """The diagonal and two below it, (3, coefficients), of matrices (spans, 3, 3) that are summed."""
-    count = len(local)
-    found = np.zeros((3, count + 2))
-    for j in range(3):
-        for i in range(j, 3):
-            found[i - j, j : j + count] += local[:, i, j]
-    return found
 
 
 def _factor(hessian: Array) -> Array:
