@@ -31,8 +31,8 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.violations import limit_ranges
 from trajopt.graph.protocols import Term
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import limit_order
 from trajopt.solution.solution import Solution
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours

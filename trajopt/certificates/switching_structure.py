@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.limit_order import limit_order
+from trajopt.problem.problem_graph import limit_order
 from trajopt.solution.solution import Solution
 
 

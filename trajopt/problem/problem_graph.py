@@ -1,4 +1,4 @@
-"""Builds the computational graph of a problem's terms: leaves, dynamics blocks, the terms' own blocks."""
+"""The computational graph of a problem's terms, and what follows from it, as the order of a limit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.graph import Graph, completed
-from trajopt.graph.protocols import Block
-from trajopt.graph.quantities import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
+from trajopt.graph.protocols import Block, Term
+from trajopt.graph.quantities import TIME_LEAVES, TORQUES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.problem.problem_parts import START_TIME
 
 if TYPE_CHECKING:
+    from trajopt.problem.costs_and_constraints import Constraint
     from trajopt.problem.problem import Problem
 
 LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties
@@ -155,3 +156,25 @@ def refuse_idle_unknowns(problem: Problem, graph: Graph, used: Iterable[str]) ->
                 f"'{name}' is designed, but nothing that is minimized or bounded depends on it: springs and "
                 "dampers change trajopt.Quantity('motor_torque') alone, so use that, or leave the design out"
             )
+
+
+def limit_order(problem: Problem, limit: Constraint) -> int | None:
+    """2 for a limit that depends on accelerations, 1 for v, 0 for q; None for one that no arc can hold.
+
+    Held on an arc, a limit of order 2 is an equation for the torque there; v and q are held by a = 0.
+    """
+    quantity = limit.term.quantity
+    if quantity in ("q", "v"):
+        return ("q", "v").index(quantity)
+    if quantity in ("a", *TORQUES):
+        return 2
+    return 2 if _depends(problem, limit.term, "a") and not depends_on_jerk(problem, limit.term) else None
+
+
+def depends_on_jerk(problem: Problem, term: Term) -> bool:
+    """True if a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
+    return _depends(problem, term, "jerk")
+
+
+def _depends(problem: Problem, term: Term, leaf: str) -> bool:
+    return bool(np.any(graph_of(problem, [term]).leaf_pattern(term.quantity).get(leaf, False)))

@@ -9,7 +9,7 @@ from hand_written import TwoLinkArm, two_link_minimum_time
 import trajopt
 from trajopt.base import errors
 from trajopt.problem.guess import Motion
-from trajopt.problem.limit_order import limit_order
+from trajopt.problem.problem_graph import limit_order
 from trajopt.splines.curve import Curve
 
 

@@ -30,8 +30,8 @@ from trajopt.certificates.arc_problem import ArcRows, Part
 from trajopt.certificates.switching_structure import Contradiction, Saturation, Structure
 from trajopt.checks.violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import limit_order
 from trajopt.solution.solution import Solution
 from trajopt.splines.quadrature import gauss
 

@@ -23,7 +23,7 @@ from trajopt.checks.line import Line
 from trajopt.checks.violations import limit_ranges
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.limit_order import limit_order
+from trajopt.problem.problem_graph import limit_order
 from trajopt.solution.solution import Solution
 from trajopt.splines.quadrature import gauss
 

@@ -25,8 +25,7 @@ from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.violations import limit_ranges
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.limit_order import limit_order
-from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.problem_graph import graph_of, limit_order
 from trajopt.solution.solution import Solution
 from trajopt.splines.node_sets import PATH
 
