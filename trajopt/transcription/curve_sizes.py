@@ -1,7 +1,8 @@
-"""The sizes of a program's unknowns at its start: those of their values, equations, costs and pieces."""
+"""The sizes of a program's unknowns at a start, and those of the rows that they enter."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,58 +20,65 @@ if TYPE_CHECKING:
     from trajopt.transcription.transcribe import ProgramStructure, ProgramValues
 
 
-def with_idle_curves(
+def sizes_at(
     structure: ProgramStructure,
     values: ProgramValues,
     start: Array,
-    sizes: Array | None,
     functions: ProgramFunctions,
-    bounds: Bounds,
+    row_bounds: Bounds,
+    first: bool,
 ) -> Array | None:
-    """The sizes of unknowns with those of curves that are guessed as zero, by the equations that they enter.
+    """The size of every unknown at a start, (n,); None where all are about one.
 
-    In x' = u a control is as large as the states, 1e9. Each curve is so large that it changes no equation by
-    more than the largest of the other unknowns does, or than the start misses it; equations with a single
-    curve of unknown size go first. Where they say nothing, a curve is as large as its way down the costs to
-    the least value along it, which costs that are never negative have, as those of a fit do; then parameters
-    that are zero count as one. Values below 1e-12 are zeros, and small ones if one is below 1e-8 of its way.
+    Values and bounds tell it first, see `Unknowns.sizes`. Those of curves that are zero there follow from the
+    equations that they enter: in x' = u a control is as large as the states, 1e9. Each is so large that it
+    changes no equation by more than the largest of the other unknowns does, or than the start misses it.
+    Where equations say nothing, a curve is as large as its way down the costs to the least value along it,
+    which costs that are never negative have, as those of a fit do; then parameters that are zero count as
+    one. Values below 1e-12 are zeros, and small ones if one is below 1e-8 of its way.
 
-    sizes : known so far, None: all are about one;  bounds : of the rows of the functions, not scaled
+    functions, row_bounds : of the program, in any scale
+    first : False leaves a program in which all values are about one as it is
     """
+    sizes = _sizes_of_values(structure, values, start)
     is_robot = "tau" in structure.graph.width  # in SI units, whatever currents a first guess would take
     has_equations = not is_robot and any(group.name == EQUATIONS for group in structure.groups)
-    if sizes is None and not has_equations:
+    if sizes is None and not (first and has_equations):
         return None
     unknowns, lower, upper = values.unknowns, values.bounds.lower, values.bounds.upper
-    (numbers, parts), largest = unknowns.smooth_changes(), unknowns.largest_values(start)
-    limits, kept = np.zeros(largest.size), np.zeros(largest.size, dtype=bool)
+    free, states = unknowns.elimination.free, unknowns.layout.curve_count
+    numbers, x = unknowns.curve_numbers[free], unknowns.elimination.expand(start)
+    largest = unknowns.largest_of_curves(np.abs(x))
+    curves = np.arange(largest.size) < unknowns.layout.curves
+    limits, known = np.zeros(largest.size), np.zeros(largest.size, dtype=bool)
     np.maximum.at(limits, numbers, np.maximum(np.abs(lower), np.abs(upper)))
     if sizes is not None:
-        kept[numbers[sizes != 1.0]] = True
-        largest[numbers] = np.where(kept[numbers], np.maximum(largest[numbers], sizes), largest[numbers])
-    kept[numbers[structure.is_slack[unknowns.elimination.free]]] = True
-    states, curves = unknowns.layout.curve_count, np.arange(largest.size) < unknowns.layout.curves
-    kept[:states] |= not has_equations
-    faint = curves & (largest > 0.0) & (largest < 1.0 / LARGE) & (limits > largest)
-    faint[numbers[structure.is_slack[unknowns.elimination.free]]] = False
-    faint[:states] &= has_equations
+        known[numbers[sizes != 1.0]] = True
+        largest[numbers] = np.where(known[numbers], np.maximum(largest[numbers], sizes), largest[numbers])
+    others = np.zeros_like(known)  # whose sizes follow from their values alone
+    others[numbers[structure.is_slack[free]]] = True
+    others[:states] |= not has_equations
+    faint = curves & ~others & (largest > 0.0) & (largest < 1.0 / LARGE) & (limits > largest)
     ways = np.zeros(largest.size)
     if faint.any():  # beside what the costs ask for, a value of rounding is no size, nor are others like it
         ways = np.minimum(_ways_down(functions, start, numbers, faint), limits)
         ways[HALF_OF_DIGITS * ways <= largest] = 0.0
         faint &= ways.any()
-    kept &= ~faint
-    largest[faint | (~kept & (largest <= ROUNDING))] = 0.0
-    idle = curves & ~kept & (largest == 0.0) & (limits > 0.0)
+    known = others | (known & ~faint)
+    largest[faint | (~known & (largest <= ROUNDING))] = 0.0
+    idle = curves & ~known & (largest == 0.0) & (limits > 0.0)
     if not idle.any():
         return sizes
-    changes, missed = _changes_of_equations(structure, values, functions, start, bounds, numbers, parts)
-    largest = _by_equations(np.maximum(largest, ways), idle, limits, changes, missed)
-    if np.any(idle & (largest == 0.0)):
-        by_costs = _ways_down(functions, start, numbers, idle & (largest == 0.0))
-        largest = _by_equations(np.maximum(largest, by_costs), idle, limits, changes, missed)
-        largest = np.where(~curves & (largest == 0.0), np.minimum(limits, 1.0), largest)
-        largest = _by_equations(largest, idle, limits, changes, missed)
+    equations = _equations_at(structure, values, functions, row_bounds, start)
+    for evidence in (
+        lambda _: ways,
+        lambda zero: _ways_down(functions, start, numbers, idle & zero),
+        lambda zero: np.where(~curves & zero, 1.0, 0.0),
+    ):
+        zero = largest == 0.0
+        if np.any(idle & zero):
+            largest = np.maximum(largest, np.minimum(evidence(zero), limits))
+            largest = equations.sizes(largest, idle, limits)
     # A bounded control that is small at first may not stay so, nor a state beside others that are not small
     least = np.where(np.isfinite(limits), np.minimum(limits, 1.0 / LARGE), 0.0)
     least[:states] = 1.0 / LARGE if largest[:states].max() >= 1.0 / LARGE else 0.0
@@ -80,28 +88,71 @@ def with_idle_curves(
     return None if np.all(sizes == 1.0) else sizes
 
 
-def _changes_of_equations(
+def sizes_of_rows(
+    structure: ProgramStructure, values: ProgramValues, functions: ProgramFunctions, sizes: Array
+) -> tuple[Array, Array]:
+    """The least and the largest size of the unknowns in every row, at most and at least one, (rows,) each.
+
+    A row is as small as its slack or, before others, as its curves: a parameter of one multiplies a state of
+    1e-9.
+    """
+    rows, by_row = functions.jacobian_rows, sizes[functions.jacobian_columns]
+    least, most = np.zeros(functions.row_count), np.ones(functions.row_count)
+    np.maximum.at(most, rows, by_row)
+    column = values.unknowns.elimination.free[functions.jacobian_columns]
+    others = np.zeros(rows.size, dtype=bool)
+    for first in (structure.is_slack[column], column < values.unknowns.layout.control_point_count):
+        others |= np.isin(rows, rows[first]) & ~first
+    np.maximum.at(least, rows, np.where(others, 0.0, np.minimum(by_row, 1.0)))
+    return least, most
+
+
+@dataclass(frozen=True, eq=False)
+class _Equations:
+    """Equations over the path, each counted once, and what unknowns change in them at a start.
+
+    changes : (equations, curves) the largest change by a smooth change of a curve by one, then by durations
+        and parameters
+    missed : (equations,) the largest miss, if that is more than rounding
+    """
+
+    changes: Array
+    missed: Array
+
+    def sizes(self, largest: Array, idle: Array, limits: Array) -> Array:
+        """The sizes of curves (curves,), those of idle ones that are zero by the equations that they enter.
+
+        Equations with a single curve of unknown size go first.
+        """
+        largest = largest.copy()
+        while (unknown := np.flatnonzero(idle & (largest == 0.0))).size:
+            others = np.maximum(self.missed, (self.changes * largest).max(axis=1, initial=0.0))
+            enters = (self.changes[:, unknown] > 0.0) & (others > 0.0)[:, None]
+            alone = enters & (np.count_nonzero(self.changes[:, unknown], axis=1) == 1)[:, None]
+            used = alone if alone.any() else enters
+            if not used.any():
+                break
+            ratios = others[:, None] / np.where(used, self.changes[:, unknown], 1.0)
+            found = np.where(used, ratios, np.inf).min(axis=0)
+            largest[unknown] = np.where(np.isfinite(found), np.minimum(found, limits[unknown]), 0.0)
+        return largest
+
+
+def _equations_at(
     structure: ProgramStructure,
     values: ProgramValues,
     functions: ProgramFunctions,
-    y: Array,
     bounds: Bounds,
-    numbers: Array,
-    parts: Array,
-) -> tuple[Array, Array]:
-    """Changes of equations by smooth changes of every curve by one, (equations, curves), and their misses.
-
-    An equation over the path counts once, with its largest change and its largest miss at y, if that is more
-    than rounding. Durations and parameters stand behind the curves; their changes count alike.
-
-    numbers, parts : see `Unknowns.smooth_changes`
-    """
+    y: Array,
+) -> _Equations:
     linear = np.arange(structure.linear.kept.size)
-    layout, own, count = values.unknowns.layout, [linear], linear.size
+    unknowns, own, count = values.unknowns, [linear], linear.size
     for group in structure.groups:
         own.append(count + np.flatnonzero(group.kept) % group.shape[1])
         count += group.shape[1]
-    entries = np.nan_to_num(functions.jacobian(y), posinf=0.0, neginf=0.0) * parts[functions.jacobian_columns]
+    layout, numbers = unknowns.layout, unknowns.curve_numbers[unknowns.elimination.free]
+    entries = np.nan_to_num(functions.jacobian(y), posinf=0.0, neginf=0.0)
+    entries *= unknowns.smooth_changes()[functions.jacobian_columns]
     places = functions.jacobian_rows, numbers[functions.jacobian_columns]
     shape = functions.row_count, layout.curves + layout.size - layout.control_point_count
     by_row = sparse.coo_array(sparse.csr_array((entries, places), shape))  # summed over every curve
@@ -113,23 +164,7 @@ def _changes_of_equations(
     np.maximum.at(missed, equation, np.where(is_equation, miss, 0.0))
     rounding, others = ROUNDING * changes.max(axis=1, initial=0.0), changes[:, layout.curves :]
     others[others <= rounding[:, None]] = 0.0
-    return changes, np.where(missed > rounding, missed, 0.0)
-
-
-def _by_equations(largest: Array, idle: Array, limits: Array, changes: Array, missed: Array) -> Array:
-    """The sizes of curves (curves,), those of idle ones that are zero by the equations that they enter."""
-    largest = largest.copy()
-    while (unknown := np.flatnonzero(idle & (largest == 0.0))).size:
-        others = np.maximum(missed, (changes * largest).max(axis=1, initial=0.0))
-        enters = (changes[:, unknown] > 0.0) & (others > 0.0)[:, None]
-        alone = enters & (np.count_nonzero(changes[:, unknown], axis=1) == 1)[:, None]
-        used = alone if alone.any() else enters
-        if not used.any():
-            break
-        ratios = others[:, None] / np.where(used, changes[:, unknown], 1.0)
-        found = np.where(used, ratios, np.inf).min(axis=0)
-        largest[unknown] = np.where(np.isfinite(found), np.minimum(found, limits[unknown]), 0.0)
-    return largest
+    return _Equations(changes, np.where(missed > rounding, missed, 0.0))
 
 
 def _ways_down(functions: ProgramFunctions, y: Array, numbers: Array, idle: Array) -> Array:
@@ -151,7 +186,7 @@ def _ways_down(functions: ProgramFunctions, y: Array, numbers: Array, idle: Arra
     return np.where(idle & whole & (ways > ROUNDING), ways, 0.0)
 
 
-def sizes_at(structure: ProgramStructure, values: ProgramValues, start: Array) -> Array | None:
+def _sizes_of_values(structure: ProgramStructure, values: ProgramValues, start: Array) -> Array | None:
     """The sizes of all unknowns at a start, see `Unknowns.sizes`; slacks have those of their pieces.
 
     A piece is as large as its largest value at the nodes, at the start or where every curve is moved by a

@@ -94,19 +94,20 @@ class NLP(ProgramFunctions):
         row_bounds: Bounds,
         linear: LinearBlock,
         start: Array,
-        unknown_sizes: Array | None,
+        sizes_of: Callable[[NLP], Array | None],
     ) -> NLP:
         """The program of other right-hand sides and limits, whose functions differ in c and b alone.
 
         row_bounds : not scaled; of `linear`, the matrix is that of this program
+        sizes_of : gives the sizes of its unknowns, once its functions are those of the values
         """
         other = copy.copy(self)
         rows = row_bounds.scaled(self.row_scale)
         vars(other).update(unknowns=unknowns, bounds=bounds, row_bounds=rows, linear=linear, start=start)
         vars(other).update(b=self.row_scale[: linear.count] * linear.b, _last=None)
         vars(other).update(leaf_offset=self.leaf_map.offset(unknowns.elimination.c))
-        vars(other).update(unknown_sizes=unknown_sizes)
         other.__post_init__()
+        vars(other).update(unknown_sizes=sizes_of(other))
         return other
 
     # -- reports ------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.terms.nonsmooth import Norm
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.consistent_start import consistent_start
-from trajopt.transcription.curve_sizes import sizes_at, with_idle_curves
+from trajopt.transcription.curve_sizes import sizes_at, sizes_of_rows
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.initial_point import beside_singular_point, first_guess, with_guessed_duration
 from trajopt.transcription.leaf_map import LeafMap, SplineMap
@@ -344,27 +344,13 @@ def program_at(
     unscaled : its functions and the bounds of its rows, where they are known already
     """
     functions, row_bounds = unscaled or _unscaled(structure, values, start)
-    sizes = sizes_at(structure, values, start)
-    if scaling is None or sizes is not None:
-        sizes = with_idle_curves(structure, values, start, sizes, functions, row_bounds)
+    sizes = sizes_at(structure, values, start, functions, row_bounds, scaling is None)
     if scaling is None:
-        jacobian = functions.jacobian(start)
-        gradient = functions.gradient(start)
-        rows, least = functions.jacobian_rows, np.ones(row_bounds.lower.size)
-        most = np.ones_like(least)
+        jacobian, gradient = functions.jacobian(start), functions.gradient(start)
+        rows, least, most = functions.jacobian_rows, 1.0, 1.0
         if sizes is not None:
-            by_row = sizes[functions.jacobian_columns]
-            jacobian, gradient = jacobian * by_row, gradient * sizes
-            least = np.zeros_like(least)
-            np.maximum.at(most, rows, by_row)
-            column = values.unknowns.elimination.free[functions.jacobian_columns]
-            is_slack, is_curve = (
-                structure.is_slack[column],
-                column < values.unknowns.layout.control_point_count,
-            )
-            # A row is as small as its slack, or as its curves: a parameter of one multiplies a state of 1e-9
-            others = (np.isin(rows, rows[is_slack]) & ~is_slack) | (np.isin(rows, rows[is_curve]) & ~is_curve)
-            np.maximum.at(least, rows, np.where(others, 0.0, np.minimum(by_row, 1.0)))
+            jacobian, gradient = jacobian * sizes[functions.jacobian_columns], gradient * sizes
+            least, most = sizes_of_rows(structure, values, functions, sizes)
         objective, curvature = functions.objective(start), partial(_curvature, functions, start, sizes)
         scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least, most, curvature)
     return functions.scaled(
@@ -397,8 +383,11 @@ def program_like(before: NLP, structure: ProgramStructure, values: ProgramValues
         return program_at(structure, values, start, before.scaling)
     _check_constant_rows(structure, values, start)
     row_bounds = values.row_bounds(structure.groups)
-    sizes = sizes_at(structure, values, start)
-    return before.with_values(values.unknowns, values.bounds, row_bounds, values.linear, start, sizes)
+
+    def sizes_of(program: NLP) -> Array | None:
+        return sizes_at(structure, values, start, program, program.row_bounds, first=False)
+
+    return before.with_values(values.unknowns, values.bounds, row_bounds, values.linear, start, sizes_of)
 
 
 def _curvature(functions: ProgramFunctions, y: Array, sizes: Array | None) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -159,12 +160,7 @@ class Unknowns:
         states = slice(0, self.layout.groups[0].stop)
         if sizes.max() <= LARGE and bounds[free].min(initial=np.inf) >= least <= sizes[states].max():
             return None
-        for group in self.layout.groups:
-            for values in (sizes, bounds):
-                points = group.control_points(values)
-                largest = np.max([of_arc.max(axis=0) for of_arc in points], axis=0)
-                for of_arc in points:
-                    of_arc[:] = largest
+        sizes, bounds = (self.largest_of_curves(each)[self.curve_numbers] for each in (sizes, bounds))
         kept_small = (bounds > 0.0) & (bounds < least)
         sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
         controls = sizes[states.stop : self.layout.control_point_count]
@@ -176,44 +172,43 @@ class Unknowns:
             return None
         return nearest_powers(np.where(far, sizes, 1.0)[free])
 
-    def smooth_changes(self) -> tuple[Array, Array]:
-        """The number of every unknown's curve, (n,), and its part, 4 s (1 - s), in a change of all of it.
+    @cached_property
+    def curve_numbers(self) -> Array:
+        """The number of the curve of every entry of x; durations and parameters count on, one by one."""
+        numbers = np.arange(self.layout.size) + self.layout.curves - self.layout.control_point_count
+        for group in self.layout.groups:
+            for points in group.control_points(numbers):
+                points[:] = group.first_curve + np.arange(group.curve_count)
+        return numbers
 
-        Such a change keeps values at the ends. Durations and parameters count behind the curves, one by one.
+    def largest_of_curves(self, x: Array) -> Array:
+        """The largest entry of x, none negative, of every curve, then those of durations and parameters."""
+        largest = np.zeros(self.layout.curves + self.layout.size - self.layout.control_point_count)
+        np.maximum.at(largest, self.curve_numbers, x)
+        return largest
+
+    def smooth_changes(self) -> Array:
+        """The part 4 s (1 - s) of every unknown, (n,), in a change of a curve that keeps values at the ends.
+
+        One for durations and parameters.
         """
-        numbers, parts = np.arange(self.layout.size), np.ones(self.layout.size)
-        numbers += self.layout.curves - self.layout.control_point_count
+        parts = np.ones(self.layout.size)
         for group in self.layout.groups:
             arcs = len(group.bases)
-            each = map(group.control_points, (numbers, parts))
-            for arc, (basis, own, along) in enumerate(zip(group.bases, *each, strict=True)):
+            for arc, (basis, along) in enumerate(zip(group.bases, group.control_points(parts), strict=True)):
                 s = (arc + basis.greville[:, None]) / arcs
-                own[:] = group.first_curve + np.arange(group.curve_count)
                 along[:] = 4.0 * s * (1.0 - s)
-        return numbers[self.elimination.free], parts[self.elimination.free]
-
-    def largest_values(self, y: Array) -> Array:
-        """The largest size of every curve at y, then the sizes of durations and parameters."""
-        sizes = np.abs(self.elimination.expand(y))
-        of_curves = [
-            np.max([points.max(axis=0) for points in group.control_points(sizes)], axis=0)
-            for group in self.layout.groups
-        ]
-        return np.concatenate([*of_curves, sizes[self.layout.control_point_count :]])
+        return parts[self.elimination.free]
 
     def steps_aside(self, sizes: Array | None) -> Array:
         """Parts of the sizes of curves and parameters, (x,): of each another one, at least a half."""
-        free, steps = self.elimination.free, np.zeros(self.layout.size)
-        steps[free] = 1.0 if sizes is None else sizes
-        for group in self.layout.groups:
-            points = group.control_points(steps)
-            largest = np.max([of_arc.max(axis=0, initial=0.0) for of_arc in points], axis=0)
-            part = 0.5 + 0.5 * (GOLDEN * (group.first_curve + np.arange(group.curve_count)) % 1.0)
-            for of_arc in points:
-                of_arc[:] = part * largest
-        parameters = steps[self.layout.durations.stop :]
-        parameters *= 0.5 + 0.5 * (GOLDEN * (0.5 + np.arange(parameters.size)) % 1.0)
-        steps[self.layout.durations] = 0.0
+        steps, layout = np.zeros(self.layout.size), self.layout
+        steps[self.elimination.free] = 1.0 if sizes is None else sizes
+        parameters = 0.5 + np.arange(layout.size - layout.durations.stop)
+        multiples = np.concatenate([np.arange(layout.curves), np.zeros(len(layout.bases)), parameters])
+        part = 0.5 + 0.5 * (GOLDEN * multiples % 1.0)
+        steps = (part * self.largest_of_curves(steps))[self.curve_numbers]
+        steps[layout.durations] = 0.0
         return steps
 
     @property
