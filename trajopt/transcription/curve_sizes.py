@@ -93,15 +93,18 @@ def sizes_of_rows(
 ) -> tuple[Array, Array]:
     """The least and the largest size of the unknowns in every row, at most and at least one, (rows,) each.
 
-    A row is as small as its slack or, before others, as its curves: a parameter of one multiplies a state of
-    1e-9.
+    A row is as small as its slack or, before others, as the states whose rates it holds, or as its curves: a
+    control or a parameter of one multiplies a state of 1e-9.
     """
     rows, by_row = functions.jacobian_rows, sizes[functions.jacobian_columns]
+    equation, rates = _equations_of_rows(structure)
     least, most = np.zeros(functions.row_count), np.ones(functions.row_count)
     np.maximum.at(most, rows, by_row)
     column = values.unknowns.elimination.free[functions.jacobian_columns]
-    others = np.zeros(rows.size, dtype=bool)
-    for first in (structure.is_slack[column], column < values.unknowns.layout.control_point_count):
+    is_curve, others = column < values.unknowns.layout.control_point_count, np.zeros(rows.size, dtype=bool)
+    is_rate = is_curve.copy()
+    is_rate[is_curve] = rates[equation[rows[is_curve]], values.unknowns.curve_numbers[column[is_curve]]]
+    for first in (structure.is_slack[column], is_rate, is_curve):
         others |= np.isin(rows, rows[first]) & ~first
     np.maximum.at(least, rows, np.where(others, 0.0, np.minimum(by_row, 1.0)))
     return least, most
@@ -114,22 +117,28 @@ class _Equations:
     changes : (equations, curves) the largest change by a smooth change of a curve by one, then by durations
         and parameters
     missed : (equations,) the largest miss, if that is more than rounding
+    rates : (equations, curves) the states whose rates they hold
     """
 
     changes: Array
     missed: Array
+    rates: Array
 
     def sizes(self, largest: Array, idle: Array, limits: Array) -> Array:
         """The sizes of curves (curves,), those of idle ones that are zero by the equations that they enter.
 
-        Equations with a single curve of unknown size go first.
+        Equations of rates that are known, and those with a single curve of unknown size, go first: x' says
+        of each control in x' = u + w how large it is, though u stands nowhere else and w, weakly, in y'.
         """
         largest = largest.copy()
         while (unknown := np.flatnonzero(idle & (largest == 0.0))).size:
             others = np.maximum(self.missed, (self.changes * largest).max(axis=1, initial=0.0))
             enters = (self.changes[:, unknown] > 0.0) & (others > 0.0)[:, None]
-            alone = enters & (np.count_nonzero(self.changes[:, unknown], axis=1) == 1)[:, None]
-            used = alone if alone.any() else enters
+            first = np.count_nonzero(self.changes[:, unknown], axis=1) == 1
+            first |= self.rates.any(axis=1) & ~np.any(
+                self.rates & (largest[: self.rates.shape[1]] == 0.0), axis=1
+            )
+            used = enters & first[:, None] if enters[first].any() else enters
             if not used.any():
                 break
             ratios = others[:, None] / np.where(used, self.changes[:, unknown], 1.0)
@@ -145,18 +154,15 @@ def _equations_at(
     bounds: Bounds,
     y: Array,
 ) -> _Equations:
-    linear = np.arange(structure.linear.kept.size)
-    unknowns, own, count = values.unknowns, [linear], linear.size
-    for group in structure.groups:
-        own.append(count + np.flatnonzero(group.kept) % group.shape[1])
-        count += group.shape[1]
+    equation, rates = _equations_of_rows(structure)
+    unknowns, count = values.unknowns, rates.shape[0]
     layout, numbers = unknowns.layout, unknowns.curve_numbers[unknowns.elimination.free]
     entries = np.nan_to_num(functions.jacobian(y), posinf=0.0, neginf=0.0)
     entries *= unknowns.smooth_changes()[functions.jacobian_columns]
     places = functions.jacobian_rows, numbers[functions.jacobian_columns]
     shape = functions.row_count, layout.curves + layout.size - layout.control_point_count
     by_row = sparse.coo_array(sparse.csr_array((entries, places), shape))  # summed over every curve
-    equation, is_equation = np.concatenate(own), bounds.lower == bounds.upper
+    is_equation = bounds.lower == bounds.upper
     changes, missed = np.zeros((count, shape[1])), np.zeros(count)
     rows, columns = by_row.coords
     np.maximum.at(changes, (equation[rows], columns), np.where(is_equation[rows], np.abs(by_row.data), 0.0))
@@ -164,7 +170,25 @@ def _equations_at(
     np.maximum.at(missed, equation, np.where(is_equation, miss, 0.0))
     rounding, others = ROUNDING * changes.max(axis=1, initial=0.0), changes[:, layout.curves :]
     others[others <= rounding[:, None]] = 0.0
-    return _Equations(changes, np.where(missed > rounding, missed, 0.0))
+    return _Equations(changes, np.where(missed > rounding, missed, 0.0), rates)
+
+
+def _equations_of_rows(structure: ProgramStructure) -> tuple[Array, Array]:
+    """The number of the equation over the path that is every row's, (rows,), and the states of its rates.
+
+    States count as curves, (equations, curves); linear rows are equations of their own.
+    """
+    count, curves = structure.linear.kept.size, structure.spline_map.layout.curves
+    own, rates = [np.arange(count)], [np.zeros((count, curves), dtype=bool)]
+    for group in structure.groups:
+        width = group.shape[1]
+        own.append(count + np.flatnonzero(group.kept) % width)
+        rates.append(np.zeros((width, curves), dtype=bool))
+        if group.name == EQUATIONS:
+            pattern = structure.graph.leaf_pattern(group.quantity)["v"]
+            rates[-1][:, : pattern.shape[1]] = pattern
+        count += width
+    return np.concatenate(own), np.concatenate(rates)
 
 
 def _ways_down(functions: ProgramFunctions, y: Array, numbers: Array, idle: Array) -> Array:

@@ -201,3 +201,45 @@ def test_a_small_control_beside_small_states_is_small_in_the_verdict_too(solver)
     problem.minimize(trajopt.state("u") ** 2, weight=1e18)
     solution = trajopt.solve(problem, solver=solver)
     assert solution.objective == pytest.approx(12.0, rel=1e-5) and solution.verify().holds
+
+
+def two_pushes(unit):
+    """Two controls push x, of which one, weakly, enters y', too: as u / unit and w both are about one."""
+    system = trajopt.system(
+        ["x", "y"], ["u", "w"], lambda node: [node.u + unit * node.w, node.x - 1e-3 * unit * node.w]
+    )
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[unit, unit])
+    problem.minimize(trajopt.term(lambda node: (node.u / unit) ** 2 + node.w**2, name="pushes"))
+    return problem
+
+
+def rise(unit):
+    """A control of about one, u, moves x of a small unit: x' = unit u, y' = 0.1 y + unit exp(-x / unit)."""
+    system = trajopt.system(
+        ["x", "y"], ["u"], lambda node: [unit * node.u, 0.1 * node.y + unit * np.exp(-node.x / unit)]
+    )
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[unit, None])
+    problem.minimize(trajopt.state("u") ** 2)
+    problem.minimize(trajopt.state("y"), weight=1.0 / unit, over="end")
+    return problem
+
+
+IPOPT, INTERIOR = trajopt.Ipopt(), trajopt.InteriorPoint()
+RATES = [
+    (two_pushes, 1e6, IPOPT),
+    (rise, 1e-6, INTERIOR),
+    (two_pushes, 1e9, INTERIOR),
+    (two_pushes, 1e-6, IPOPT),
+]
+
+
+@fast_first("problem, unit, solver", RATES, 2)
+def test_an_equation_is_as_large_as_the_states_whose_rates_it_holds(problem, unit, solver):
+    """w was 1e3 by y' alone, so x' was missed by 1e-4; x' by 1e-6, as u is one: 154 iterations for 3."""
+    expected, solution = (trajopt.solve(problem(each), solver=solver, refine=None) for each in (1.0, unit))
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-6)
+    assert solution.iterations <= expected.iterations + 5 and solution.verify().holds
