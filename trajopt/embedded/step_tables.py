@@ -24,8 +24,8 @@ from trajopt.parametric.replanning import Step
 from trajopt.problem.problem import Problem
 from trajopt.solvers.interior.bands import bands_of
 from trajopt.splines.curve import Curve
-from trajopt.transcription.nlp import NLP
-from trajopt.transcription.transcribe import ProgramStructure, program_at, values_of
+from trajopt.transcription.nlp import NLP, ProgramStructure
+from trajopt.transcription.transcribe import program_at, values_of
 
 
 @dataclass(frozen=True, eq=False)

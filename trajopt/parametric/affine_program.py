@@ -23,8 +23,8 @@ from trajopt.solvers.matrices import product
 from trajopt.solvers.solver import SUM_ROUNDING, WarmStart
 from trajopt.transcription.bounds import Bounds, variable_bounds
 from trajopt.transcription.linear_equations.elimination import Elimination
-from trajopt.transcription.nlp import NLP
-from trajopt.transcription.transcribe import ProgramStructure, values_of
+from trajopt.transcription.nlp import NLP, ProgramStructure
+from trajopt.transcription.transcribe import values_of
 
 PROBE = 2.0**-8  # of an input, or of 1: what is affine has exact differences over it, but for rounding
 NEARER = 1.0, 2.0**-10, 2.0**-20  # of that, where limits are as near to each other

@@ -21,8 +21,7 @@ from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers.matrices import matrix_of_parts, product
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve
-from trajopt.transcription.nlp import NLP
-from trajopt.transcription.transcribe import ProgramStructure
+from trajopt.transcription.nlp import NLP, ProgramStructure
 from trajopt.transcription.unknowns import Layout
 
 ARC = re.compile(r"arc \d+")

@@ -38,16 +38,9 @@ from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import START
 from trajopt.transcription.linear_equations.linear_rows import nearest_point
-from trajopt.transcription.nlp import NLP
+from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues
 from trajopt.transcription.program_functions import ProgramFunctions
-from trajopt.transcription.transcribe import (
-    ProgramStructure,
-    ProgramValues,
-    cold_program,
-    program_at,
-    program_like,
-    values_of,
-)
+from trajopt.transcription.transcribe import cold_program, program_at, program_like, values_of
 from trajopt.transcription.unknowns import Layout, Unknowns
 
 ENDED = (Status.CONVERGED, Status.ITERATION_LIMIT)

@@ -33,9 +33,8 @@ from trajopt.splines.curve import Curve
 from trajopt.transcription.derivative_check import STEP
 from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.linked_program import AskedStructure, LinkedProgram
-from trajopt.transcription.nlp import NLP
+from trajopt.transcription.nlp import NLP, ProgramStructure
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
-from trajopt.transcription.transcribe import ProgramStructure
 from trajopt.transcription.unknowns import Label, Layout, UnknownLabels
 
 

@@ -17,9 +17,8 @@ from trajopt.transcription.linked_program import (
     LinkedProgram,
     unknowns_at_motion,
 )
-from trajopt.transcription.nlp import NLP, Scaling
+from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues, Scaling
 from trajopt.transcription.row_groups import given_limits
-from trajopt.transcription.transcribe import ProgramStructure, ProgramValues
 
 
 def warm_program(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -13,11 +12,9 @@ from trajopt.base.tolerances import HALF_OF_DIGITS
 from trajopt.problem.systems.state_equations import EQUATIONS
 from trajopt.solvers.solver import ROUNDING
 from trajopt.transcription.bounds import Bounds
+from trajopt.transcription.nlp import ProgramStructure, ProgramValues
 from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.unknowns import LARGE, nearest_powers
-
-if TYPE_CHECKING:
-    from trajopt.transcription.transcribe import ProgramStructure, ProgramValues
 
 
 def sizes_at(

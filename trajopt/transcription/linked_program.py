@@ -37,15 +37,8 @@ from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.link_constraints import Copy, LinkedProblems, Links, linked_problems
-from trajopt.transcription.nlp import NLP, Scaling
-from trajopt.transcription.transcribe import (
-    ProgramStructure,
-    ProgramValues,
-    cold_program,
-    program_at,
-    structure_of,
-    values_of,
-)
+from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues, Scaling
+from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
 
 T = TypeVar("T")
 

@@ -1,12 +1,14 @@
 """The nonlinear program in the unknowns y, scaled: functions for solvers, labels and units for reports.
 
 minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upper
+
+Its structure is what all programs of a problem with other values share.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,14 +19,85 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError
 from trajopt.base.tolerances import HALF_OF_DIGITS, NOT_ZERO
 from trajopt.graph.graph import Graph
-from trajopt.graph.protocols import SecondOrderBlock, Values
+from trajopt.graph.protocols import Block, SecondOrderBlock, Values
 from trajopt.graph.quantities import entry, term_of
 from trajopt.solvers.solver import ROUNDING, WarmStart
-from trajopt.transcription.bounds import Bounds, LinearBlock
+from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows
 from trajopt.transcription.leaf_map import SplineMap, unknown_spans
-from trajopt.transcription.program_functions import ProgramFunctions
-from trajopt.transcription.row_groups import Objective, RowGroup
+from trajopt.transcription.linear_equations.elimination import GeneralSolution
+from trajopt.transcription.linear_equations.linear_rows import LinearEquations, nearest_change
+from trajopt.transcription.program_functions import ProgramFunctions, ProgramMaps
+from trajopt.transcription.row_groups import ConstantRows, Limits, Objective, RowGroup
 from trajopt.transcription.unknowns import Label, Unknowns
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramStructure:
+    """The parts that all programs with these unknowns, equations, terms and kinds of bounds share.
+
+    equations, solution : the linear equations A x = b, and x = N y + R b
+    linear : rows that are linear in y
+    objectives : their weights are values and may be others
+    groups : all other rows
+    constant : rows that no unknown changes; they are no rows of the program but must hold
+    graph : all quantities, of which `maps` evaluate some in larger blocks
+    component_names : (quantity, width) -> names of its components in messages
+    slacks : leaf of every slack -> the quantities that bound it, or whose norm it stands for
+    """
+
+    spline_map: SplineMap
+    equations: LinearEquations
+    solution: GeneralSolution
+    linear: LinearRows
+    objectives: tuple[Objective, ...]
+    groups: tuple[RowGroup, ...]
+    constant: ConstantRows
+    graph: Graph
+    maps: ProgramMaps
+    component_names: Callable[[str, int], list[str]]
+    slacks: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def nearest_change(self) -> Array:
+        """The change of y by one of the entries of x that the equations fix, see `nearest_point`."""
+        return nearest_change(self.spline_map, self.solution)
+
+    @cached_property
+    def is_slack(self) -> Array:
+        """Mask of the entries of x that are slacks."""
+        mask = np.zeros(self.spline_map.layout.size, dtype=bool)
+        for slack in self.slacks:
+            self.spline_map.fill(mask, slack, True)
+        return mask
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramValues:
+    """The numbers that a problem puts into the structure of its program.
+
+    unknowns : with the c of x = N y + c
+    bounds : of y
+    linear : the linear rows
+    given : limits of all other rows, `given_limits`
+    objectives : with the weights of the problem
+    data : blocks of the structure's graphs -> those with the data of the problem, where they are others
+    """
+
+    unknowns: Unknowns
+    bounds: Bounds
+    linear: LinearBlock
+    given: Sequence[Limits]
+    objectives: tuple[Objective, ...]
+    data: dict[Block, Block]
+
+    def row_bounds(self, groups: Sequence[RowGroup]) -> Bounds:
+        """The bounds of all rows, not scaled: the linear ones, then those of every group."""
+        lower, upper = [self.linear.bounds.lower], [self.linear.bounds.upper]
+        for group in groups:
+            low, high = group.limits(self.given)
+            lower.append(low.ravel()[group.kept])
+            upper.append(high.ravel()[group.kept])
+        return Bounds(np.concatenate(lower), np.concatenate(upper))
 
 
 @dataclass(frozen=True, eq=False)

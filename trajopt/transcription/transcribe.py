@@ -7,9 +7,9 @@ that are eliminated, all sparsity. A compiled program keeps the structure for ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,6 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused, part_of
-from trajopt.graph.protocols import Block
 from trajopt.graph.quantities import extra_leaf, is_extra, is_parameter, parameter_leaf
 from trajopt.problem.constraints.rotation_wraps import refuse_far_turns
 from trajopt.problem.contacts.contact_checks import refuse_out_of_reach
@@ -29,7 +28,7 @@ from trajopt.problem.problem_parts import checked_problem
 from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.terms.nonsmooth import Norm
-from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
+from trajopt.transcription.bounds import Bounds, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.consistent_start import consistent_start
 from trajopt.transcription.curve_sizes import sizes_at, sizes_of_rows
 from trajopt.transcription.derivative_check import check_problem
@@ -40,13 +39,11 @@ from trajopt.transcription.linear_equations.linear_rows import (
     Conditions,
     LinearEquations,
     conditions_of,
-    nearest_change,
 )
-from trajopt.transcription.nlp import NLP, Scaling, scaling_at_start
-from trajopt.transcription.program_functions import ProgramFunctions, ProgramMaps, program_maps
+from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues, Scaling, scaling_at_start
+from trajopt.transcription.program_functions import ProgramFunctions, program_maps
 from trajopt.transcription.row_groups import (
     ConstantRows,
-    Limits,
     Objective,
     RowGroup,
     constant_rows,
@@ -55,46 +52,6 @@ from trajopt.transcription.row_groups import (
     row_groups,
 )
 from trajopt.transcription.unknowns import Unknowns
-
-
-@dataclass(frozen=True, eq=False)
-class ProgramStructure:
-    """The parts that all programs with these unknowns, equations, terms and kinds of bounds share.
-
-    equations, solution : the linear equations A x = b, and x = N y + R b
-    linear : rows that are linear in y
-    objectives : their weights are values and may be others
-    groups : all other rows
-    constant : rows that no unknown changes; they are no rows of the program but must hold
-    graph : all quantities, of which `maps` evaluate some in larger blocks
-    component_names : (quantity, width) -> names of its components in messages
-    slacks : leaf of every slack -> the quantities that bound it, or whose norm it stands for
-    """
-
-    spline_map: SplineMap
-    equations: LinearEquations
-    solution: GeneralSolution
-    linear: LinearRows
-    objectives: tuple[Objective, ...]
-    groups: tuple[RowGroup, ...]
-    constant: ConstantRows
-    graph: Graph
-    maps: ProgramMaps
-    component_names: Callable[[str, int], list[str]]
-    slacks: Mapping[str, Sequence[str]]
-
-    @cached_property
-    def nearest_change(self) -> Array:
-        """The change of y by one of the entries of x that the equations fix, see `nearest_point`."""
-        return nearest_change(self.spline_map, self.solution)
-
-    @cached_property
-    def is_slack(self) -> Array:
-        """Mask of the entries of x that are slacks."""
-        mask = np.zeros(self.spline_map.layout.size, dtype=bool)
-        for slack in self.slacks:
-            self.spline_map.fill(mask, slack, True)
-        return mask
 
 
 def structure_of(
@@ -262,35 +219,6 @@ def transcribe(problem: Problem, check: bool = False) -> NLP:
     structure = structure_of(problem, check=check)
     values = values_of(structure, problem)
     return cold_program(structure, values, problem)
-
-
-@dataclass(frozen=True, eq=False)
-class ProgramValues:
-    """The numbers that a problem puts into the structure of its program.
-
-    unknowns : with the c of x = N y + c
-    bounds : of y
-    linear : the linear rows
-    given : limits of all other rows, `given_limits`
-    objectives : with the weights of the problem
-    data : blocks of the structure's graphs -> those with the data of the problem, where they are others
-    """
-
-    unknowns: Unknowns
-    bounds: Bounds
-    linear: LinearBlock
-    given: Sequence[Limits]
-    objectives: tuple[Objective, ...]
-    data: dict[Block, Block]
-
-    def row_bounds(self, groups: Sequence[RowGroup]) -> Bounds:
-        """The bounds of all rows, not scaled: the linear ones, then those of every group."""
-        lower, upper = [self.linear.bounds.lower], [self.linear.bounds.upper]
-        for group in groups:
-            low, high = group.limits(self.given)
-            lower.append(low.ravel()[group.kept])
-            upper.append(high.ravel()[group.kept])
-        return Bounds(np.concatenate(lower), np.concatenate(upper))
 
 
 def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
