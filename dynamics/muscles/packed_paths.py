@@ -14,7 +14,7 @@ from dynamics.errors import MuscleError
 from dynamics.model.joint import JOINT_TYPES
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.geometry_path import QUADRANTS, SIZES, GeometryPath, WrapSurface
-from dynamics.muscles.wrapped_paths import INACTIVE, path_points, pulls, tree_arms
+from dynamics.muscles.wrapped_paths import INACTIVE, path_points
 from dynamics.quantities.kinematics import forward_kinematics
 
 Array = np.ndarray
@@ -28,7 +28,8 @@ class PathsInPoses:
 
     lengths : (K, m);  counts : (K, m) points of each path, wraps included
     links : (K, m, points) of each point, that of the ground as the number of links;  rows : its row among the
-        points of the paths, -1 on a surface;  places : (K, m, points, 3) in the world
+        points of the paths, -1 on a surface
+    places, ends : (K, m, points, 3) in the world, ends of wraps and of straight parts (see `wrapped_paths`)
     """
 
     lengths: Array
@@ -75,12 +76,8 @@ class PackedPaths:
         self.local = np.array([point.position for point in points]).reshape(-1, 3)
         self.links = np.array([self._link(point.link) for point in points], np.int64)
         self.moves = [(i, point.moves) for i, point in enumerate(points) if point.moves]
-        self.moving = np.full(len(points), -1, np.int64)
-        self.moving[[i for i, _ in self.moves]] = np.arange(len(self.moves))
-        self.conditions = [point.condition for point in points if point.condition is not None]
-        held = np.cumsum([point.condition is not None for point in points])
-        conditional = np.array([point.condition is not None for point in points], bool)
-        self.conditional = np.where(conditional, held - 1, -1).astype(np.int64)
+        self.moving = np.array([*(bool(point.moves) for point in points), False])  # the last is on a surface
+        self.conditions = [(i, point.condition) for i, point in enumerate(points) if point.condition]
         rows = [(places[id(w.surface)], w.first, w.last, METHODS.index(w.method)) for w in wraps]
         self.wraps = np.array(rows, np.int64).reshape(-1, 4)
         self.surfaces = self._packed_surfaces(surfaces)
@@ -91,11 +88,11 @@ class PackedPaths:
             np.cumsum([0, *wrap_counts]).astype(np.int64),
             widest,
         )
-        self.joints = (
-            np.asarray(self.tree.parent, np.int64),
-            np.array([joint.axis for joint in self.tree.joints]).reshape(-1, 3),
-            np.array([JOINT_TYPES[joint.kind].turn != 0.0 for joint in self.tree.joints]),
-        )
+        self.axes = np.array([joint.axis for joint in self.tree.joints]).reshape(-1, 3)
+        self.turns = np.array([JOINT_TYPES[joint.kind].turn != 0.0 for joint in self.tree.joints], bool)
+        self.inner = np.zeros((self.tree.link_count + 1, self.tree.link_count))  # joints inside of a link
+        for link in range(self.tree.link_count):
+            self.inner[link, list(self._chain(link))] = 1.0
         ratios = np.array([joint.ratio for joint in self.tree.joints])
         self.displacement = np.eye(self.tree.n)[self.tree.coordinate] * ratios[:, None]
 
@@ -151,7 +148,7 @@ class PackedPaths:
             if isinstance(self.model, CoupledTree):
                 is_own = is_own and place not in self.model.functions
                 place = int(self.model.follows[place])
-            if is_own and self.joints[2][joint]:
+            if is_own and self.turns[joint]:
                 hinges.add(place)
             followed.append(place)
         return sorted(set(followed)), sorted(place for place in hinges if followed.count(place) == 1)
@@ -179,41 +176,64 @@ class PackedPaths:
         motion = CoupledMotion(self.model, {"q": q}, 1) if isinstance(self.model, CoupledTree) else None
         poses = forward_kinematics(self.tree, q if motion is None else motion.arrays["q"])
         ground = np.broadcast_to(np.eye(3), (len(q), 1, 3, 3)), np.zeros((len(q), 1, 3))
-        rotations = np.ascontiguousarray(np.concatenate([poses.rotation, ground[0]], axis=1))
-        positions = np.ascontiguousarray(np.concatenate([poses.position, ground[1]], axis=1))
-        moved = np.zeros((len(q), len(self.moves), 3))
-        for i, (row, moves) in enumerate(self.moves):
-            moved[:, i] = self.local[row]
+        rotations = np.concatenate([poses.rotation, ground[0]], axis=1)
+        positions = np.concatenate([poses.position, ground[1]], axis=1)
+
+        def in_world(links: Array, local: Array) -> Array:
+            turned = np.einsum("kpij,kpj->kpi", rotations.take(links, axis=1), local)
+            return turned + positions.take(links, axis=1)
+
+        local = np.tile(self.local, (len(q), 1, 1))
+        for row, moves in self.moves:
             for direction, follower in moves:
-                moved[:, i] += self.values(follower, q, 0)[0][:, None] * direction
-        active = np.zeros((len(q), len(self.conditions)), bool)
-        for i, condition in enumerate(self.conditions):
+                local[:, row] += self.values(follower, q, 0)[0][:, None] * direction
+        active = np.ones(local.shape[:2], bool)
+        for row, condition in self.conditions:
             value = self.values(condition.value, q, 0)[0]
             lower, upper = condition.lower - NEAR_CONDITION, condition.upper + NEAR_CONDITION
-            active[:, i] = (value >= lower) & (value <= upper)
-        tables = (self.local, self.links, self.moving, self.conditional, self.wraps)
+            active[:, row] = (value >= lower) & (value <= upper)
+        kinds, sizes, quadrants, carriers, axes, origins = self.surfaces
         lengths, counts, links, rows, places, ends = path_points(
-            rotations, positions, moved, active, tables, self.surfaces, self.spans, self.keep
-        )
+            in_world(self.links, local), active, in_world(carriers, np.tile(origins, (len(q), 1, 1))),
+            np.einsum("kpij,pcj->kpci", rotations.take(carriers, axis=1), axes), (self.links, self.wraps),
+            (kinds, sizes, quadrants, carriers), self.spans, self.keep,
+        )  # fmt: skip
         return PathsInPoses(lengths, counts, links, rows, places, ends, rotations, positions, motion)
 
     def forces(self, now: PathsInPoses) -> Array:
-        """(K, m, points, 3) forces of a tension of 1 N on the points, in the world."""
-        return pulls(now.counts, now.links, now.rows, now.ends, self.moving)
+        """(K, m, points, 3) forces of a tension of 1 N on the points, in the world.
+
+        Parts between points of one link pull it at both ends alike and are left out, unless one of them
+        moves. Parts of no length have no direction and do not pull.
+        """
+        moves, steps = self.moving[now.rows], np.diff(now.ends, axis=2)
+        size = np.linalg.norm(steps, axis=-1, keepdims=True)
+        pulls = (now.links[:, :, 1:] != now.links[:, :, :-1]) | moves[:, :, 1:] | moves[:, :, :-1]
+        pulls &= np.arange(1, now.links.shape[2]) < now.counts[:, :, None]
+        share = np.divide(steps, size, out=np.zeros_like(steps), where=pulls[..., None] & (size > 0.0))
+        forces = np.zeros_like(now.ends)
+        forces[:, :, :-1] += share
+        forces[:, :, 1:] -= share
+        return forces
 
     def arms(self, now: PathsInPoses, q: Array) -> Array:
         """(K, m, n) generalized forces of a tension of 1 N."""
-        of_links, on_moving = tree_arms(
-            now.counts, now.links, now.rows, now.places, self.forces(now), self.moving, len(self.moves),
-            now.rotations, now.positions, self.joints,
-        )  # fmt: skip
-        arms = of_links @ self.displacement
+        forces, origins = self.forces(now), now.positions[:, :-1]
+        axes = np.einsum("kjic,jc->kji", now.rotations[:, :-1], self.axes)
+        turns = self.turns[:, None]
+        screws = [np.where(turns, axes, 0.0), np.where(turns, np.cross(origins, axes), axes)]
+        wrenches = np.concatenate([np.cross(now.places, forces), forces], axis=-1)
+        powers = wrenches @ np.concatenate(screws, axis=-1).transpose(0, 2, 1)[:, None]
+        arms = np.einsum("kmpj,kmpj->kmj", powers, self.inner[now.links]) @ self.displacement
         if now.motion is not None:
             arms = now.motion.gathered(arms * now.motion.f[1][:, None, :])
-        for i, (_, moves) in enumerate(self.moves):
+        for row, moves in self.moves:
+            path = int(np.searchsorted(self.spans[0], row, "right")) - 1
+            pull = np.einsum("kp,kpi->ki", now.rows[:, path] == row, forces[:, path])
+            local = np.einsum("kij,ki->kj", now.rotations[:, self.links[row]], pull)
             for direction, follower in moves:
                 slope = self.values(follower, q, 1)[1]
-                arms[:, :, self.column(follower)] += on_moving[:, :, i] @ direction * slope[:, None]
+                arms[:, path, self.column(follower)] += local @ direction * slope
         return arms
 
     def wrenches(self, now: PathsInPoses, tensions: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Kernels: the points of paths in a pose, with those on surfaces, and what a pull along the paths does.
+"""Kernels: the points of paths in a pose, with those on surfaces.
 
 Surfaces are tried one after the other on every straight part of their range, and the part that lengthens the
 path least, or the first that cuts the surface, is replaced; with several surfaces the round is repeated until
@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from dynamics.kernels.compile import inlined, kernel, subroutine
-from dynamics.kernels.spatial_algebra import add, cross, dot, rotate, rotate_back, sub
+from dynamics.kernels.spatial_algebra import add, dot, rotate, rotate_back, sub
 from dynamics.muscles.wraps.cylinder import INSIDE, MANDATORY, NO_WRAP, WRAPPED, cylinder
 from dynamics.muscles.wraps.ellipsoid import ellipsoid
 from dynamics.muscles.wraps.sphere import sphere
@@ -35,16 +35,6 @@ def row3(a, i):
 def distance(a, b):
     d = sub(a, b)
     return math.sqrt(dot(d, d))
-
-
-@inlined
-def frame_of(rotations, k, link):
-    """Columns of a link's rotation matrix."""
-    return (
-        (rotations[k, link, 0, 0], rotations[k, link, 1, 0], rotations[k, link, 2, 0]),
-        (rotations[k, link, 0, 1], rotations[k, link, 1, 1], rotations[k, link, 2, 1]),
-        (rotations[k, link, 0, 2], rotations[k, link, 1, 2], rotations[k, link, 2, 2]),
-    )
 
 
 @subroutine
@@ -131,14 +121,15 @@ def apply_wraps(
                     stop = j
             place, best, best_length = -1, math.inf, 0.0
             best1 = best2 = (0.0, 0.0, 0.0)
-            axes = row3(frames[own], 0), row3(frames[own], 1), row3(frames[own], 2)
+            origin, frame = row3(origins, surface), frames[surface]
+            axes = row3(frame, 0), row3(frame, 1), row3(frame, 2)
             for j in range(start, stop):
                 a, b = order[j], order[j + 1]
                 if surface_of[a] >= 0 and surface_of[a] == surface_of[b]:
                     continue
                 p1, p2 = row3(at, a), row3(at, b)
                 answer, along, r1, r2 = wrapped(
-                    p1, p2, row3(origins, own), axes, surface, kinds, sizes, quadrants, wraps[own, 3], w == 1
+                    p1, p2, origin, axes, surface, kinds, sizes, quadrants, wraps[own, 3], w == 1
                 )
                 answers[i] = answer
                 if answer == MANDATORY:
@@ -172,57 +163,45 @@ def apply_wraps(
 
 
 @kernel
-def path_points(rotations, positions, moved, active, tables, surfaces, spans, keep):
+def path_points(places, active, origins, frames, tables, surfaces, spans, keep):
     """Paths in K poses: lengths (K, m), how many points each has; link, row, place and end of each.
 
-    rotations, positions : (K, links + 1, ...) of the links, the ground last;  moved : (K, moving points, 3)
-    active : (K, conditions);  tables, surfaces, spans : as `PackedPaths` makes them
+    places : (K, points, 3) in the world, and active : (K, points), whether each belongs to its path
+    origins : (K, surfaces, 3) and frames : (K, surfaces, 3, 3), their axes one after the other, in the world
+    tables, surfaces, spans : as `PackedPaths` makes them
     keep : whether straight parts end where the first round of wraps put them
     """
-    local, links, moving, conditions, wraps = tables
-    kinds, sizes, quadrants, surface_links, surface_frames, surface_origins = surfaces
+    links, wraps = tables
+    kinds, sizes, quadrants, surface_links = surfaces
     point_spans, wrap_spans, widest = spans
-    poses, m = len(rotations), len(point_spans) - 1
+    poses, m = len(places), len(point_spans) - 1
     lengths, counts = np.zeros((poses, m)), np.zeros((poses, m), np.int64)
     found_links = np.full((poses, m, widest), -1, np.int64)
     found_rows = np.full((poses, m, widest), -1, np.int64)
     found, found_ends = np.zeros((poses, m, widest, 3)), np.zeros((poses, m, widest, 3))
     ends, seen = np.zeros((widest, 3)), np.zeros(widest, np.bool_)
     at, order = np.zeros((widest, 3)), np.zeros(widest, np.int64)
-    on, surface_of, on_surface = np.zeros(widest, np.bool_), np.zeros(widest, np.int64), np.zeros(widest)
-    frames, origins = np.zeros((widest, 3, 3)), np.zeros((widest, 3))
+    surface_of, on_surface = np.zeros(widest, np.int64), np.zeros(widest)
     for k in range(poses):
         for path in range(m):
             first, points = point_spans[path], point_spans[path + 1] - point_spans[path]
+            on = active[k, first : first + points]
             own_wraps = wraps[wrap_spans[path] : wrap_spans[path + 1]]
             count = 0
             seen[:] = False
             for i in range(points):
-                row = first + i
-                on[i] = conditions[row] < 0 or active[k, conditions[row]]
                 surface_of[i] = -1
+                for c in range(3):
+                    at[i, c] = ends[i, c] = places[k, first + i, c]
                 if on[i]:
-                    place = row3(moved[k], moving[row]) if moving[row] >= 0 else row3(local, row)
-                    axes = frame_of(rotations, k, links[row])
-                    at[i, 0], at[i, 1], at[i, 2] = add(row3(positions[k], links[row]), rotate(axes, place))
-                    ends[i, 0], ends[i, 1], ends[i, 2] = row3(at, i)
                     order[count] = i
                     count += 1
             for i in range(len(own_wraps)):
-                surface = own_wraps[i, 0]
-                axes = frame_of(rotations, k, surface_links[surface])
-                origin = row3(positions[k], surface_links[surface])
-                origins[i, 0], origins[i, 1], origins[i, 2] = add(
-                    origin, rotate(axes, row3(surface_origins, surface))
-                )
-                for j in range(3):
-                    column = rotate(axes, row3(surface_frames[surface], j))
-                    frames[i, j, 0], frames[i, j, 1], frames[i, j, 2] = column
-                surface_of[points + 2 * i] = surface_of[points + 2 * i + 1] = surface
+                surface_of[points + 2 * i] = surface_of[points + 2 * i + 1] = own_wraps[i, 0]
             if len(own_wraps):
                 count, length = apply_wraps(
                     order, count, points, on, at, ends, seen, surface_of, on_surface, own_wraps,
-                    (kinds, sizes, quadrants), frames, origins, keep,
+                    (kinds, sizes, quadrants), frames[k], origins[k], keep,
                 )  # fmt: skip
             else:
                 length = length_of(order, count, ends, seen, surface_of, on_surface)
@@ -237,59 +216,3 @@ def path_points(rotations, positions, moved, active, tables, surfaces, spans, ke
                 for c in range(3):
                     found[k, path, i, c], found_ends[k, path, i, c] = at[point, c], ends[point, c]
     return lengths, counts, found_links, found_rows, found, found_ends
-
-
-@kernel
-def pulls(counts, links, rows, ends, moving):
-    """(K, m, points, 3) forces of a tension of 1 N on the points of the paths, in world axes.
-
-    Parts between points of one link pull it at both ends alike and are left out, unless one of them moves.
-    Parts of no length have no direction and do not pull.
-    """
-    poses, m, widest = links.shape
-    forces = np.zeros((poses, m, widest, 3))
-    for k in range(poses):
-        for path in range(m):
-            for i in range(counts[k, path] - 1):
-                one, other = rows[k, path, i], rows[k, path, i + 1]
-                moves = (one >= 0 and moving[one] >= 0) or (other >= 0 and moving[other] >= 0)
-                if links[k, path, i] == links[k, path, i + 1] and not moves:
-                    continue
-                d = sub(row3(ends[k, path], i + 1), row3(ends[k, path], i))
-                size = math.sqrt(dot(d, d))
-                if size == 0.0:
-                    continue
-                for c in range(3):
-                    share = d[c] / size
-                    forces[k, path, i, c] += share
-                    forces[k, path, i + 1, c] -= share
-    return forces
-
-
-@kernel
-def tree_arms(counts, links, rows, places, forces, moving, count, rotations, positions, joints):
-    """Forces of pulls: (K, m, links) along the joints, (K, m, count, 3) on moving points in link axes.
-
-    joints : of every link its parent, its joint's axis in link axes, and whether it turns
-    """
-    parents, axes, turns = joints
-    poses, m, _ = links.shape
-    arms = np.zeros((poses, m, len(parents)))
-    on_moving = np.zeros((poses, m, count, 3))
-    for k in range(poses):
-        for path in range(m):
-            for i in range(counts[k, path]):
-                force, place = row3(forces[k, path], i), row3(places[k, path], i)
-                link, row = links[k, path, i], rows[k, path, i]
-                if row >= 0 and moving[row] >= 0:
-                    force_in_link = rotate_back(frame_of(rotations, k, link), force)
-                    for c in range(3):
-                        on_moving[k, path, moving[row], c] += force_in_link[c]
-                while 0 <= link < len(parents):
-                    axis = rotate(frame_of(rotations, k, link), row3(axes, link))
-                    if turns[link]:
-                        arms[k, path, link] += dot(axis, cross(sub(place, row3(positions[k], link)), force))
-                    else:
-                        arms[k, path, link] += dot(axis, force)
-                    link = parents[link]
-    return arms, on_moving
