@@ -38,7 +38,6 @@ from dynamics.model.scene import Scene
 from dynamics.model.shape import sphere
 from dynamics.muscles.geometry_path import GeometryPath, PathPoint
 from dynamics.muscles.muscle_paths import MusclePaths
-from dynamics.muscles.path_polynomials import PathSurrogate
 from dynamics.quantities.clearances import Clearances
 from dynamics.quantities.kinematics import forward_kinematics
 from dynamics.regressors.regressor import regressor
@@ -179,12 +178,9 @@ def _distances(robot: RigidBodyModel) -> None:
 
 
 def _muscle_paths(robot: RigidBodyModel, q: ArrayLike) -> None:
-    """Compute moment arms of a muscle between the first and the last link, and a polynomial of its length."""
+    """Compute moment arms of a muscle between the first and the last link."""
     ends = (PathPoint(robot.link_names[i], (0.1, 0.1, 0.1)) for i in (0, -1))
     MusclePaths(robot, (GeometryPath("muscle", tuple(ends)),)).moment_arms(q)
-    none, one, first = np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1), dtype=np.int64)
-    terms = np.array([0, 1]), np.ones((1, 1), dtype=np.int64), np.ones(1)
-    PathSurrogate(("muscle",), tuple(robot.joint_names), first, none, one, *terms, none[0], none[0]).values(q)
 
 
 def _regressor_gradient(robot: RigidBodyModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> None:

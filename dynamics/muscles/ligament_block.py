@@ -39,7 +39,7 @@ class LigamentBlock(PathBlock):
 
     def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
         """The output, (nodes, n)."""
-        along = self.paths.values(u["q"])
+        along = self._along(u["q"])
         tension = self.straps.tensions(along.lengths)[0]
         moment = np.zeros((len(tension), self.n + 1))
         for i, own in enumerate(self.own):
@@ -48,7 +48,7 @@ class LigamentBlock(PathBlock):
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         """d output / d q, (nodes, n, n)."""
-        along = self.paths.values(u["q"])
+        along = self._along(u["q"])
         T, slope = self.straps.tensions(along.lengths, 1)
         G = along.first
         bent = along.second * T[:, :, None, None] + slope[:, :, None, None] * outer(G, G)
@@ -56,7 +56,7 @@ class LigamentBlock(PathBlock):
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 (adjoint . output) / dq2, (nodes, n, n)."""
-        along, mu = self.paths.values(u["q"]), self._local(adjoints[LIGAMENTS])
+        along, mu = self._along(u["q"]), self._local(adjoints[LIGAMENTS])
         T, slope, bend = self.straps.tensions(along.lengths, 2)
         G, H = along.first, along.second
         along_mu = np.einsum("kmi,kmi->km", G, mu)

@@ -74,16 +74,16 @@ class MuscleBlock(PathBlock):
         if self.is_rigid:
             bent = bent + G[:, :, :, None] * by_q[:, :, None, :]
             found[MOMENT, "v"] = -self._planes(G[:, :, :, None] * by_v[:, :, None, :])
-            found[FORCE, "q"], found[FORCE, "v"] = self._rows(by_q), self._rows(by_v)
+            found[FORCE, "q"], found[FORCE, "v"] = self.paths.among_all(by_q), self.paths.among_all(by_v)
             slope, pulling = force.first[2], states[0]
         else:
             slope, pulling = np.broadcast_to(largest, tension.shape), states[1]
         found[MOMENT, "q"] = -self._planes(bent)
-        found[MOMENT, pulling] = -self._rows(G * slope[:, :, None]).transpose(0, 2, 1)
+        found[MOMENT, pulling] = -self.paths.among_all(G * slope[:, :, None]).transpose(0, 2, 1)
         found[FORCE, pulling] = diagonal(slope)
         if not self.is_rigid:
-            found[EQUILIBRIUM, "q"] = self._rows(by_q / largest[:, None])
-            found[EQUILIBRIUM, "v"] = self._rows(by_v / largest[:, None])
+            found[EQUILIBRIUM, "q"] = self.paths.among_all(by_q / largest[:, None])
+            found[EQUILIBRIUM, "v"] = self.paths.among_all(by_v / largest[:, None])
             for i, name in enumerate(states):
                 found[EQUILIBRIUM, name] = diagonal(force.first[2 + i] / largest - (i == 1))
         return found
@@ -121,8 +121,8 @@ class MuscleBlock(PathBlock):
                 by = by - turned * f[2]
             elif i == 1:
                 by = by - turned * largest[:, None]
-            found["q", name] = self._rows(by).transpose(0, 2, 1)
-            found["v", name] = self._rows(Vs * G).transpose(0, 2, 1)
+            found["q", name] = self.paths.among_all(by).transpose(0, 2, 1)
+            found["v", name] = self.paths.among_all(Vs * G).transpose(0, 2, 1)
             for j, other in enumerate(states[i:], i):
                 if not self.is_rigid:
                     found[name, other] = diagonal(w * ff[2 + i, 2 + j])
@@ -157,7 +157,7 @@ class MuscleBlock(PathBlock):
 
     def _at(self, u: Mapping[str, Array], order: int) -> tuple[SurrogateValues, Array, FibreForce]:
         """Paths, own rates (K, m, k) of the coordinates, and forces with derivatives up to an order."""
-        along, v = self.paths.values(u["q"]), self._local(u["v"])
+        along, v = self._along(u["q"]), self._local(u["v"])
         speed = np.einsum("kmi,kmi->km", along.first, v)
         given = (u[name] for name in OF_MUSCLES[self.tendon])
         return along, v, self.fibres.force(self.tendon, along.lengths, speed, *given, order=order)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynamics.muscles.path_polynomials import PathSurrogate
+from dynamics.muscles.path_polynomials import PathSurrogate, SurrogateValues
 
 Array = np.ndarray
 
@@ -17,6 +17,13 @@ class PathBlock:
     def __init__(self, paths: PathSurrogate) -> None:
         self.paths, self.n, self.m = paths, len(paths.joint_names), len(paths.names)
         self.own = paths.coordinates % (self.n + 1)
+        self._known: tuple[Array, SurrogateValues] | None = None
+
+    def _along(self, q: Array) -> SurrogateValues:
+        """The polynomials at poses (K, n), of which the last are kept: values and both derivatives ask."""
+        if self._known is None or not np.array_equal(self._known[0], q):
+            self._known = q.copy(), self.paths.values(q)
+        return self._known[1]
 
     @cached_property
     def _spans(self) -> Array:
@@ -28,13 +35,6 @@ class PathBlock:
     def _local(self, x: Array) -> Array:
         """(K, m, k) of every path's own coordinates, of x (K, n); zero where it has fewer."""
         return np.concatenate([x, np.zeros((len(x), 1))], axis=1)[:, self.own]
-
-    def _rows(self, own: Array) -> Array:
-        """(K, m, n) from (K, m, k), by the paths' own coordinates."""
-        found = np.zeros((len(own), self.m, self.n + 1))
-        for i, place in enumerate(self.own):
-            found[:, i, place] = own[:, i]
-        return found[:, :, : self.n]
 
     def _planes(self, own: Array) -> Array:
         """(K, n, n), the sum over paths of (K, m, k, k) by their own coordinates."""

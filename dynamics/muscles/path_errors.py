@@ -71,6 +71,6 @@ def largest_errors(
 
 def errors_of(surrogate: PathSurrogate, exact: Exact, q: Array) -> tuple[Array, Array]:
     """(K, m) m each, how far lengths and the worst moment arm are off in poses (K, n)."""
-    lengths, arms = exact(q)
-    missed = np.abs(surrogate.moment_arms(q) - arms).max(axis=2, initial=0.0)
-    return np.abs(surrogate.lengths(q) - lengths), missed
+    (lengths, arms), found = exact(q), surrogate.values(q)
+    missed = np.abs(surrogate.among_all(found.first) + arms).max(axis=2, initial=0.0)
+    return np.abs(found.lengths - lengths), missed

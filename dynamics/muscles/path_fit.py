@@ -16,7 +16,14 @@ from itertools import product
 import numpy as np
 
 from dynamics.muscles.packed_paths import Stretch
-from dynamics.muscles.path_polynomials import COSINE, SHORTEST, SINE, PathSurrogate, all_exponents
+from dynamics.muscles.path_polynomials import (
+    COSINE,
+    SHORTEST,
+    SINE,
+    PathSurrogate,
+    Products,
+    all_exponents,
+)
 
 Array = np.ndarray
 ORDERS = range(2, 13)
@@ -75,7 +82,7 @@ def fitted_surrogate(
     of_path = [
         sorted(set[int]().union(*(own[i] for i in moving if owners[i] == path))) for path in range(len(names))
     ]
-    k = max(map(len, of_path), default=0)
+    k = max([1, *map(len, of_path)])
     table, centres, scales = np.full((len(names), k), -1), np.zeros((len(names), k)), np.ones((len(names), k))
     low, high = fit.q.min(0, initial=np.inf), fit.q.max(0, initial=-np.inf)
     centre, scale = 0.5 * (low + high), np.where(high > low, 0.5 * (high - low), 1.0)
@@ -119,14 +126,14 @@ class Kind:
     centre: Array
     scale: Array
 
-    def exponents(self, order: int) -> Array:
-        """(terms, coordinates): up to an order in all but the hinges, which have 1, cos and sin."""
+    def products(self, order: int) -> Products:
+        """Products up to an order in all but the hinges, which have 1, cos and sin."""
         others = all_exponents(int((~self.hinges).sum()), order)
         turns = np.array(list(product((0, COSINE, SINE), repeat=int(self.hinges.sum()))), np.int64)
         found = np.zeros((len(turns) * len(others), len(self.places)), np.int64)
         found[:, self.hinges] = np.repeat(turns, len(others), axis=0)
         found[:, ~self.hinges] = np.tile(others, (len(turns), 1))
-        return found
+        return Products(np.zeros(len(found), np.int64), found, self.scale[None])
 
 
 def best_polynomials(
@@ -139,12 +146,13 @@ def best_polynomials(
     best: dict[int, OnePolynomial] = {}
     left, count = pieces, len(check.q)
     for order in ORDERS if not all(kind.hinges) else [1]:
-        exponents = kind.exponents(order)
+        products = kind.products(order)
+        exponents = products.rows[:, 1:]
         equations = len(fit.q) * (1 + len(kind.places))
         if best and (len(exponents) > MOST_TERMS or len(exponents) * EQUATIONS_PER_TERM > equations):
             break
-        weights = least_squares(*equations_of(left, kind, fit, exponents, tolerances))
-        matrix, _ = equations_of(left, kind, check, exponents)
+        weights = least_squares(*equations_of(left, kind, fit, products, tolerances))
+        matrix, _ = equations_of(left, kind, check, products)
         values = (matrix @ weights).reshape(1 + len(kind.places), count, len(left))
         if kind.is_root:
             values[0] = np.sqrt(np.fmax(values[0], SHORTEST**2))
@@ -179,31 +187,19 @@ def least_squares(matrix: Array, right: Array) -> Array:
 
 
 def equations_of(
-    pieces: list[int], kind: Kind, samples: PathSamples, exponents: Array,
+    pieces: list[int], kind: Kind, samples: PathSamples, products: Products,
     tolerances: tuple[float, float] | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Rows of lengths, or of squared ones, then of derivatives by each coordinate, and what they give.
 
     tolerances : by which rows are divided, and multiplied by the weights of the samples; None for neither
     """
-    q, e = samples.q[:, kind.places], exponents
-    x = (q - kind.centre) / kind.scale
-    powers = x[:, :, None] ** np.arange(max(e.max(initial=0), 0) + 1)
-    turns, turned = np.stack([np.sin(q), np.cos(q)], 2), np.stack([np.cos(q), -np.sin(q)], 2)
-    tables = np.concatenate([turns, powers], axis=2)  # by exponent, from SINE on
-    slopes = np.zeros_like(tables)
-    slopes[:, :, :2], slopes[:, :, 3:] = turned, powers[:, :, :-1] * np.arange(1, powers.shape[2])
-    slopes[:, :, 2:] /= kind.scale[:, None]
-    factors = [tables[:, j, e[:, j] - SINE] for j in range(len(kind.places))]
-    blocks = [np.prod(factors, axis=0) if factors else np.ones((len(q), 1))]
+    terms = products.values(samples.q.T[None, kind.places], kind.centre[None], kind.scale[None])
+    blocks = [terms.T, *((slope @ terms).T for slope in products.slopes)]
     lengths = samples.lengths[:, pieces]
-    right = [lengths**2 if kind.is_root else lengths]
-    for j, place in enumerate(kind.places):
-        others = [factor for i, factor in enumerate(factors) if i != j]
-        slope = slopes[:, j, e[:, j] - SINE]
-        blocks.append(slope * np.prod(others, axis=0) if others else slope)
-        by_place = -samples.arms[:, pieces, place]
-        right.append(2.0 * lengths * by_place if kind.is_root else by_place)
+    right = [lengths, *(-samples.arms[:, pieces, place] for place in kind.places)]
+    if kind.is_root:
+        right = [lengths**2, *(2.0 * lengths * by_place for by_place in right[1:])]
     if tolerances is not None:
         for i, (block, value) in enumerate(zip(blocks, right, strict=True)):
             rows = samples.weights[:, None] / tolerances[min(i, 1)]

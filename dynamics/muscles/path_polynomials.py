@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import combinations_with_replacement, pairwise, permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, real_array
 from dynamics.errors import MuscleError, ShapeError
-from dynamics.kernels.compile import inlined, kernel, subroutine
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Array = np.ndarray
-LANES = 64  # poses at a time, whose tables of powers stay in the processor's cache
+LANES = 128  # poses at a time, whose products stay in the processor's cache
 COSINE, SINE = -1, -2  # exponents that stand for cos q and sin q
 SHORTEST = 1e-3  # m, below which a root is continued by its tangent
 
@@ -64,36 +68,76 @@ class PathSurrogate:
             object.__setattr__(self, "owners", np.arange(len(self.names)))
             object.__setattr__(self, "roots", np.zeros(len(self.names), bool))
 
+    @cached_property
+    def _sums(self) -> tuple[Products, sparse.csr_array, sparse.csr_array]:
+        """Products of the terms, and what to sum of them: P of all pieces, then all P_i, P_ij; and all P_ijh.
+
+        Derivatives are those of i <= j <= h, the last rising first.
+        """
+        from scipy import sparse  # a quarter of a second
+
+        piece = np.repeat(np.arange(len(self.owners)), np.diff(self.spans))
+        products = Products(self.owners[piece], self.exponents, self.scales)
+        places = piece, products.places(self.owners[piece], self.exponents)
+        shape = len(self.owners), len(products.rows)
+        level, levels = {(0,): sparse.csr_array((self.weights, places), shape)}, list[sparse.csr_array]()
+        for _ in range(4):
+            levels.append(sparse.vstack(list(level.values()), "csr"))
+            level = {
+                (j, *lower): matrix @ products.slopes[j]
+                for lower, matrix in level.items() for j in range(lower[0], len(products.slopes))
+            }  # fmt: skip
+        return products, sparse.vstack(levels[:3], "csr"), levels[3]
+
     def values(self, q: ArrayLike) -> SurrogateValues:
         """Lengths and both derivatives by the paths' own coordinates, at poses (K, n)."""
-        length, first, second, _ = self._pieces(q, np.zeros((0, 0, 0)))
-        return SurrogateValues(length.T, np.moveaxis(first, 2, 0), np.moveaxis(second, 3, 0))
+        return SurrogateValues(*self._pieces(q)[:3])
 
     def third(self, q: ArrayLike, direction: Array) -> Array:
         """(K, m, k, k) third derivatives by own coordinates times a direction (K, m, k) of these."""
-        return np.moveaxis(self._pieces(q, np.ascontiguousarray(np.moveaxis(direction, 0, 2)))[3], 3, 0)
+        return self._pieces(q, direction)[3]
 
-    def _pieces(self, q: ArrayLike, direction: Array) -> tuple[Array, Array, Array, Array]:
+    def _pieces(self, q: ArrayLike, direction: Array | None = None) -> list[Array]:
+        """Lengths, first and second derivatives, and the third ones along a direction, if one is given."""
         q = real_array(q, "q")
         if q.ndim != 2 or q.shape[1] != len(self.joint_names):
             raise ShapeError(
                 f"q has shape {q.shape}; (K, {len(self.joint_names)}) for {list_names(self.joint_names)}"
             )
-        return sums_of_pieces(
-            q.T[self.coordinates], self.centres, self.scales, self.spans, self.owners, self.roots,
-            self.exponents, self.weights, direction,
-        )  # fmt: skip
+        products, of_values, of_third = self._sums
+        k, starts = self.coordinates.shape[1], np.searchsorted(self.owners, np.arange(len(self.names)))
+        _, _, pair, triple = pairs(k)
+        blocks = list[list[Array]]()
+        for start in range(0, max(len(q), 1), LANES):
+            own = q[start : start + LANES].T[self.coordinates]
+            terms = products.values(own, self.centres, self.scales)
+            P = (of_values @ terms).reshape(-1, len(self.owners), own.shape[2])
+            parts, along = [P[0], P[1 : k + 1], P[k + 1 :]], np.zeros((k, *P.shape[1:]))
+            if direction is not None:
+                along = direction[start : start + LANES].T[:, self.owners]
+                P3 = (of_third @ terms).reshape(-1, *P.shape[1:])
+                parts.append(sum((P3[triple[h]] * along[h] for h in range(k)), np.zeros_like(parts[2])))
+            on_roots = take_roots([each[..., self.roots, :] for each in parts], along[:, self.roots])
+            for each, rooted in zip(parts, on_roots, strict=True):
+                each[..., self.roots, :] = rooted
+            blocks.append([np.add.reduceat(each, starts, axis=-2) for each in parts])
+        found = [np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True)]
+        return [*(each.T for each in found[:2]), *(each.T[..., pair] for each in found[2:])]
 
     def lengths(self, q: ArrayLike) -> Array:
         """(K, m) m, at poses (K, n)."""
         return self.values(q).lengths
 
+    def among_all(self, own: Array) -> Array:
+        """(K, m, n) of all coordinates from (K, m, k) of every path's own."""
+        n = len(self.joint_names)
+        found = np.zeros((*own.shape[:2], n + 1))  # the last column takes what is no coordinate
+        np.put_along_axis(found, np.broadcast_to(self.coordinates % (n + 1), own.shape), own, 2)
+        return found[:, :, :n]
+
     def gradient(self, q: ArrayLike) -> Array:
         """(K, m, n) dL/dq at poses (K, n)."""
-        first, n = self.values(q).first, len(self.joint_names)
-        found = np.zeros((len(first), len(self.names), n + 1))  # the last column takes what is no coordinate
-        np.put_along_axis(found, np.broadcast_to(self.coordinates % (n + 1), first.shape), first, 2)
-        return found[:, :, :n]
+        return self.among_all(self.values(q).first)
 
     def moment_arms(self, q: ArrayLike) -> Array:
         """(K, m, n) m, or 1 for a coordinate in m, -dL/dq at poses (K, n)."""
@@ -147,181 +191,98 @@ def all_exponents(count: int, order: int) -> Array:
     return found
 
 
-@subroutine
-def take_product(product, weight, table, exponents, orders, lanes):
-    """Weight times a product of functions of coordinates, or of their derivatives of these orders."""
-    for j in range(len(exponents)):
-        if exponents[j] != 0 and exponents[j] == orders[j]:
-            weight *= table[orders[j], j, exponents[j] - SINE, 0]
-    for lane in range(lanes):
-        product[lane] = weight
-    for j in range(len(exponents)):
-        if exponents[j] != 0 and exponents[j] != orders[j]:
-            values = table[orders[j], j, exponents[j] - SINE]
-            for lane in range(lanes):
-                product[lane] *= values[lane]
+class Products:
+    """Products of powers of x_j = (q_j - centre_j) / scale_j, of cos q_j and of sin q_j, on several paths.
 
-
-@subroutine
-def add(out, product, lanes):
-    """Add a product to a sum, lane by lane."""
-    for lane in range(lanes):
-        out[lane] += product[lane]
-
-
-@subroutine
-def add_along(out, product, direction, start, lanes):
-    """Add a product times a component of the direction."""
-    for lane in range(lanes):
-        out[lane] += product[lane] * direction[start + lane]
-
-
-@subroutine
-def fill_table(table, q, start, lanes, centres, scales, ends, orders):
-    """Functions of coordinates by exponent, from SINE on, and derivatives, (orders, k, exponents, lanes).
-
-    ends : (2, k) the least and the largest exponent of every coordinate
+    paths : (T,), and exponents : (T, k), as in `PathSurrogate`;  scales : (paths, k)
+    rows : (T', 1 + k), path and exponents of these and of all that their derivatives consist of, in an order
+        in which each is one before it times one function
+    slopes : k matrices (T', T'), d product / d q_j = slopes[j] @ products
     """
-    for j in range(len(q)):
-        for e in range(1, ends[1, j] + 1):
-            row = e - SINE
-            for lane in range(lanes):
-                x = (q[j, start + lane] - centres[j]) / scales[j]
-                table[0, j, row, lane] = table[0, j, row - 1, lane] * x
-            for order in range(1, orders):
-                slope = e / scales[j]
-                for lane in range(lanes):
-                    table[order, j, row, lane] = slope * table[order - 1, j, row - 1, lane]
-        if ends[0, j] < 0:
-            for lane in range(lanes):
-                cosine, sine = math.cos(q[j, start + lane]), math.sin(q[j, start + lane])
-                for order in range(orders):
-                    table[order, j, COSINE - SINE, lane], table[order, j, 0, lane] = cosine, sine
-                    cosine, sine = -sine, cosine
 
+    def __init__(self, paths: Array, exponents: Array, scales: Array) -> None:
+        from scipy import sparse
 
-@kernel
-def sums_of_pieces(q, centres, scales, spans, owners, roots, exponents, weights, direction):
-    """Lengths (m, K), first (m, k, K), second (m, k, k, K) derivatives at own coordinates q (m, k, K).
-
-    direction : (m, k, K), of which the third derivatives (m, k, k, K) are taken, or empty for none
-    """
-    m, k, poses = q.shape
-    third_too = len(direction) > 0
-    value, first, second = np.zeros((m, poses)), np.zeros((m, k, poses)), np.zeros((m, k, k, poses))
-    third = np.zeros((m, k, k, poses if third_too else 0))
-    rows = (exponents.max() if exponents.size else 0) - SINE + 1
-    table, product, orders = np.zeros((4, k, rows, LANES)), np.zeros(LANES), np.zeros(k, np.int64)
-    table[0, :, -SINE] = 1.0
-    P, P1, P2, P3 = np.zeros(LANES), np.zeros((k, LANES)), np.zeros((k, k, LANES)), np.zeros((k, k, LANES))
-    ends = np.zeros((2, k), np.int64)
-    for piece in range(len(owners)):
-        path, begin, end = owners[piece], spans[piece], spans[piece + 1]
+        rows = np.unique(np.column_stack([paths, exponents]), axis=0)
+        while len(more := np.unique(np.concatenate([rows, *lower(rows)]), axis=0)) > len(rows):
+            rows = more
+        steps = np.where(rows[:, 1:] < 0, 1, rows[:, 1:]).sum(axis=1)
+        self.rows = rows = rows[np.argsort(steps, kind="stable")]
+        self.radix = (rows.max(initial=0) + 1 - SINE) ** np.arange(rows.shape[1])
+        self.order = np.argsort(rows @ self.radix)
+        self.levels = np.searchsorted(np.sort(steps), np.arange(steps.max(initial=0) + 2))
+        k, every, path = rows.shape[1] - 1, np.arange(len(rows)), rows[:, 0]
+        last = k - 1 - np.argmax(rows[:, :0:-1] != 0, axis=1)
+        exponent, parents = rows[every, 1 + last], rows.copy()
+        parents[every, 1 + last] = np.maximum(exponent - 1, 0)
+        self.parents = self.places(parents[:, 0], parents[:, 1:])
+        self.functions = (3 * path + np.maximum(-exponent, 0)) * k + last
+        self.slopes = list[sparse.csr_array]()
         for j in range(k):
-            ends[0, j] = ends[1, j] = 0
-            for term in range(begin, end):
-                ends[0, j], ends[1, j] = (
-                    min(ends[0, j], exponents[term, j]),
-                    max(ends[1, j], exponents[term, j]),
-                )
-        for start in range(0, poses, LANES):
-            lanes = min(LANES, poses - start)
-            fill_table(table, q[path], start, lanes, centres[path], scales[path], ends, 4 if third_too else 3)
-            clear(P, P1, P2, P3, third_too)
-            for term in range(begin, end):
-                weight, e = weights[term], exponents[term]
-                take_product(product, weight, table, e, orders, lanes)
-                add(P, product, lanes)
-                for i in range(k):
-                    if e[i] == 0:
-                        continue
-                    orders[i] += 1
-                    take_product(product, weight, table, e, orders, lanes)
-                    add(P1[i], product, lanes)
-                    for j in range(i, k):
-                        if not depends(e, orders, j):
-                            continue
-                        orders[j] += 1
-                        take_product(product, weight, table, e, orders, lanes)
-                        add(P2[i, j], product, lanes)
-                        for h in range(j, k if third_too else 0):
-                            if not depends(e, orders, h):
-                                continue
-                            orders[h] += 1
-                            take_product(product, weight, table, e, orders, lanes)
-                            add_along(P3[i, j], product, direction[path, h], start, lanes)
-                            if h != j:
-                                add_along(P3[i, h], product, direction[path, j], start, lanes)
-                            if i != j:
-                                add_along(P3[j, h], product, direction[path, i], start, lanes)
-                            orders[h] -= 1
-                        orders[j] -= 1
-                    orders[i] -= 1
-            if roots[piece]:
-                take_root(P, P1, P2, P3, direction, path, start, lanes)
-            add(value[path, start:], P, lanes)
-            for i in range(k):
-                add(first[path, i, start:], P1[i], lanes)
-                for j in range(i, k):
-                    add(second[path, i, j, start:], P2[i, j], lanes)
-                    if third_too:
-                        add(third[path, i, j, start:], P3[i, j], lanes)
-    for path in range(m):
-        for i in range(k):
-            for j in range(i):
-                second[path, i, j], third[path, i, j] = second[path, j, i], third[path, j, i]
-    return value, first, second, third
+            e = rows[:, 1 + j]
+            derived = rows.copy()
+            derived[:, 1 + j] = np.where(e < 0, COSINE + SINE - e, e - 1)
+            factor = np.where(e < 0, np.where(e == COSINE, -1.0, 1.0), e / scales[path, j])
+            some = np.flatnonzero(e)
+            places = some, self.places(path[some], derived[some, 1:])
+            self.slopes.append(sparse.csr_array((factor[some], places), (len(rows), len(rows))))
+
+    def places(self, paths: Array, exponents: Array) -> Array:
+        """Which of the rows have these paths (t,) and exponents (t, k)."""
+        codes = np.column_stack([paths, exponents]) @ self.radix
+        return self.order[np.searchsorted((self.rows @ self.radix)[self.order], codes)]
+
+    def values(self, q: Array, centres: Array, scales: Array) -> Array:
+        """(T', K) of coordinates q (paths, k, K), with centres and scales (paths, k)."""
+        x = (q - centres[:, :, None]) / scales[:, :, None]
+        functions = np.stack([x, np.cos(q), np.sin(q)], axis=1).reshape(-1, q.shape[2])
+        found = np.empty((len(self.rows), q.shape[2]))
+        found[: self.levels[1]] = 1.0
+        for begin, end in pairwise(self.levels[1:]):
+            found[begin:end] = found[self.parents[begin:end]] * functions[self.functions[begin:end]]
+        return found
 
 
-@inlined
-def depends(exponents, orders, j):
-    """True where a product that was derived so often is not constant in coordinate j."""
-    return exponents[j] < 0 or exponents[j] > orders[j]
+@cache
+def pairs(k: int) -> tuple[Array, Array, Array, Array]:
+    """i and j of all pairs i <= j below k, in order, (k, k) the place of each, and (k, pairs) of i, j and h.
+
+    The last are places among all i <= j <= h, for every h, sorted.
+    """
+    i, j = np.triu_indices(k)
+    place = np.zeros((k, k), np.int64)
+    place[i, j] = place[j, i] = np.arange(len(i))
+    triple = np.zeros((k, k, k), np.int64)
+    for row, each in enumerate(combinations_with_replacement(range(k), 3)):
+        for order in permutations(each):
+            triple[order] = row
+    return i, j, place, triple[i, j].T
 
 
-@subroutine
-def clear(P, P1, P2, P3, third_too):
-    """Fill with zeros."""
-    for lane in range(len(P)):
-        P[lane] = 0.0
-    for i in range(len(P1)):
-        for lane in range(len(P)):
-            P1[i, lane] = 0.0
-        for j in range(i, len(P1)):
-            for lane in range(len(P)):
-                P2[i, j, lane] = 0.0
-            if third_too:
-                for lane in range(len(P)):
-                    P3[i, j, lane] = 0.0
+def lower(rows: Array) -> Iterator[Array]:
+    """Rows of `Products` with one power less, without a cosine or sine, or with one in place of the other."""
+    for j in range(1, rows.shape[1]):
+        e = rows[:, j]
+        for chosen, exponent in ((e > 0, e - 1), (e < 0, 0 * e), (e < 0, COSINE + SINE - e)):
+            found = rows[chosen]
+            found[:, j] = exponent[chosen]
+            yield found
 
 
-@subroutine
-def take_root(P, P1, P2, P3, direction, path, start, lanes):
-    """Put L = sqrt(P), its derivatives, and the third along a direction, in place of those of P, for i <= j.
+def take_roots(parts: list[Array], direction: Array) -> list[Array]:
+    """L = sqrt(P), and its derivatives, for those of P by i <= j; below 1 mm the tangent.
 
     L L_i = P_i / 2,   L L_ij = P_ij / 2 - L_i L_j,
     L L_ijh d_h = P_ijh d_h / 2 - L_ij L_h d_h - L_i L_jh d_h - L_j L_ih d_h
     """
-    k = len(P1)
-    turned = np.zeros(k)
-    for lane in range(lanes):
-        tangent = P[lane] < SHORTEST * SHORTEST
-        L = SHORTEST if tangent else math.sqrt(P[lane])
-        P[lane] = 0.5 * (P[lane] / L + L)
-        bends = 0.0 if tangent else 1.0
-        for i in range(k):
-            P1[i, lane] *= 0.5 / L
-            for j in range(i + 1):
-                P2[j, i, lane] = (0.5 * P2[j, i, lane] - bends * P1[i, lane] * P1[j, lane]) / L
-        if len(direction) == 0:
-            continue
-        along = 0.0
-        for i in range(k):
-            along += P1[i, lane] * direction[path, i, start + lane]
-            turned[i] = 0.0
-            for j in range(k):
-                turned[i] += P2[min(i, j), max(i, j), lane] * direction[path, j, start + lane]
-        for i in range(k):
-            for j in range(i, k):
-                bent = P2[i, j, lane] * along + P1[i, lane] * turned[j] + P1[j, lane] * turned[i]
-                P3[i, j, lane] = (0.5 * P3[i, j, lane] - bends * bent) / L
+    P, P1, P2, *P3 = parts
+    bends, (i, j, pair, _) = P >= SHORTEST**2, pairs(len(P1))
+    L = np.sqrt(np.where(bends, P, SHORTEST**2))
+    L1 = 0.5 * P1 / L
+    L2 = (0.5 * P2 - bends * L1[i] * L1[j]) / L
+    found = [0.5 * (P / L + L), L1, L2]
+    for each in P3:
+        turned = (L2[pair] * direction).sum(axis=1)
+        bent = L2 * (L1 * direction).sum(axis=0) + L1[i] * turned[j] + L1[j] * turned[i]
+        found.append((0.5 * each - bends * bent) / L)
+    return found
