@@ -90,28 +90,35 @@ class Fibres:
 
     def __post_init__(self) -> None:
         m = len(self.names)
-        for field in fields(self)[1:9]:
-            given = np.asarray(getattr(self, field.name), dtype=float)
+        for name in self.numbers():
+            given = np.asarray(getattr(self, name), dtype=float)
             try:
                 values = np.broadcast_to(given, (m,)).copy()
             except ValueError:
                 raise MuscleError(
-                    f"{field.name} has shape {given.shape} but there are {m} muscles: give one number each"
+                    f"{name} has shape {given.shape} but there are {m} muscles: give one number each"
                 ) from None
-            least = 0.0 if field.name in ("pennation_angle", "damping", "tendon_slack_length") else None
-            wrong = ~np.isfinite(values) | ((values <= 0.0) if least is None else (values < least))
-            if field.name == "pennation_angle":
+            may_be_zero = name in ("pennation_angle", "damping", "tendon_slack_length")
+            wrong = ~np.isfinite(values) | (values < 0.0) | ((values == 0.0) & (not may_be_zero))
+            if name == "pennation_angle":
                 wrong |= values >= 0.5 * np.pi
             if np.any(wrong):
-                i = int(np.flatnonzero(wrong)[0])
-                needed = "a positive number" if least is None else "a number that is not negative"
+                i = int(np.argmax(wrong))
+                needed = "a number that is not negative" if may_be_zero else "a positive number"
                 raise MuscleError(
-                    f"{field.name} of muscle '{self.names[i]}' is {values[i]:g}: expected {needed}"
-                    f"{' below pi / 2' * (field.name == 'pennation_angle')}"
+                    f"{name} of muscle '{self.names[i]}' is {values[i]:g}: expected {needed}"
+                    f"{' below pi / 2' * (name == 'pennation_angle')}"
                 )
-            object.__setattr__(self, field.name, values)
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
         if not self.width_scale > 0.0:
             raise MuscleError(f"width_scale is {self.width_scale}: expected a positive number, 1 for none")
+
+    @classmethod
+    def numbers(cls) -> tuple[str, ...]:
+        """The fields that have one number for every muscle."""
+        others = "names", "width_scale", "passive", "paths"
+        return tuple(field.name for field in fields(cls) if field.name not in others)
 
     @property
     def count(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -141,8 +142,9 @@ def read_muscles(model: Element, robot: KinematicTree | CoupledTree, on: OnRobot
             paths.append(path)
             rows.append(list(_parameters(element, defaults.get(element.tag), f"muscle '{name}'")))
     columns = np.array(rows).reshape(-1, len(PARAMETERS)).T
+    numbers: dict[str, Any] = dict(zip(PARAMETERS, columns, strict=True))
     found = MusclePaths(robot, tuple(paths))
-    return Muscles(found.names, paths=found, **dict(zip(PARAMETERS, columns, strict=True)))
+    return Muscles(found.names, paths=found, **numbers)
 
 
 def read_ligaments(model: Element, robot: KinematicTree | CoupledTree, on: OnRobot) -> Ligaments | None:

@@ -79,7 +79,7 @@ def muscle_problem(
     check_choice("tendon", tendon, ("rigid", "compliant"))
     check_smoothing(smoothing)
     muscles = muscles_in(model)
-    fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
+    fibres = replace(muscles, width_scale=width_scale, passive=passive)
     paths = muscles.paths.surrogate(motion) if paths is None else paths.only(muscles.names)
     ligaments = None
     if model.ligaments is not None:

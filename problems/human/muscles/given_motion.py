@@ -109,7 +109,7 @@ def muscles_of_motion(
     check_choice("tendon", tendon, ("rigid", "compliant"))
     check_smoothing(smoothing)
     muscles = muscles_in(model)
-    fibres = replace(muscles.fibres, width_scale=width_scale, passive=passive)
+    fibres = replace(muscles, width_scale=width_scale, passive=passive)
     moved = path_motion(model, muscles.paths if paths is None else paths.only(muscles.names), moments)
     names = moved.coordinates
     strength = strengths(reserves, names)

@@ -97,9 +97,9 @@ def test_what_muscles_cannot_drive_is_refused():
     assert model.muscles is not None
     paths = model.muscles.paths.surrogate(samples=50, kept=False)
     with pytest.raises(dynamics.MuscleError, match="tendon is 'elastic'"):
-        MuscledRobot(model.robot, paths, model.muscles.fibres, "elastic")
+        MuscledRobot(model.robot, paths, model.muscles, "elastic")
     other = dynamics.RigidBodyModel(
         [dynamics.Body("a", dynamics.Joint("b"), None, mass=1.0, inertia=np.eye(3))]
     )
     with pytest.raises(dynamics.MuscleError, match="other coordinates than the robot"):
-        MuscledRobot(other, paths, model.muscles.fibres)
+        MuscledRobot(other, paths, model.muscles)
