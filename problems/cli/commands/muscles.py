@@ -80,12 +80,15 @@ def muscles(
     from problems.human.muscles.given_motion import muscles_of_motion
     from problems.human.muscles.muscle_use import solve_muscles
     from problems.human.muscles.tracked_motion import WEIGHT, muscles_track, solve_tracking
+    from trajopt.base.arguments import check_positive
     from trajopt.base.errors import OptionError
 
     if track_weight is not None and not track:
         raise OptionError("--track-weight is of a motion that gives way: give --track, too")
     if track and joint_load:
         raise OptionError("--joint-load is of muscles along the measured motion: leave it or --track out")
+    for joint, weight in joint_load:
+        check_positive(f"the weight of {joint}", weight)
     osim, loads, moments = trial.read(muscles=True)
     problem = muscles_of_motion(
         osim, moments, tendon=tendon, reserves=reserves, width_scale=width, passive=passive,

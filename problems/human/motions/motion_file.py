@@ -182,7 +182,7 @@ def _comma_separated(file: Path) -> tuple[MotionTable, int]:
     names = [name for name, _ in labels]
     if "" in names or len(set(names)) < len(names):
         raise ProblemError(f"{file}, line {lines[0][0]} has the labels {names}: give each label, and once")
-    values = np.array([numbers_of_line(row, len(labels), file, i) for i, row in lines[1:]])
+    values = np.array([numbers_of_line(row, names, file, i) for i, row in lines[1:]])
     columns = {name: unit * x for (name, unit), x in zip(labels[1:], values[:, 1:].T, strict=True)}
     return MotionTable(values[:, 0], columns), lines[0][0]
 

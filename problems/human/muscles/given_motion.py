@@ -216,6 +216,8 @@ def muscles_in(model: OsimModel) -> Muscles:
     """The muscles of a model; ProblemError where it has none."""
     if model.muscles is None:
         raise ProblemError("the model has no muscles: read it with dynamics.load_osim(path, muscles=True)")
+    if not model.muscles.names:
+        raise ProblemError("no muscle of the model's file passes a joint: give a file that has muscles")
     return model.muscles
 
 

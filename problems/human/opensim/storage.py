@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
     if labels[:1] != ["time"]:
         raise ProblemError(f"{path}, line {end + 2} begins with {labels[:1]}: the first label must be time")
     rows = [(i, line.split()) for i, line in enumerate(lines[end + 2 :], end + 3) if line.strip()]
-    values = np.array([numbers_of_line(cells, len(labels), path, i) for i, cells in rows])
+    values = np.array([numbers_of_line(cells, labels, path, i) for i, cells in rows])
     if entries.get("nRows", str(len(values))) != str(len(values)):
         raise ProblemError(
             f"{path} has {len(values)} as nRows, but its header says {entries['nRows']}: correct it"
@@ -109,14 +110,18 @@ def text_of(path: str | os.PathLike[str]) -> str:
         raise ProblemError(f"{path} is no text in UTF-8 ({error}): save it as such") from None
 
 
-def numbers_of_line(cells: Sequence[str], count: int, path: object, line: int) -> list[float]:
-    """The cells of a line as `count` finite numbers; ProblemError with the line for others."""
-    if len(cells) != count:
-        raise ProblemError(f"{path}, line {line} has {len(cells)} numbers: {count} labels are above it")
-    try:
-        values = [float(cell) for cell in cells]
-    except ValueError as error:
-        raise ProblemError(f"{path}, line {line}: {error}: give numbers, and fill gaps before") from None
-    if not np.all(np.isfinite(values)):
-        raise ProblemError(f"{path}, line {line} has a gap (NaN): fill it before")
+def numbers_of_line(cells: Sequence[str], labels: Sequence[str], path: object, line: int) -> list[float]:
+    """The cells of a line as finite numbers; ProblemError with line and label for others, or too few."""
+    if len(cells) != len(labels):
+        raise ProblemError(f"{path}, line {line} has {len(cells)} numbers: {len(labels)} labels are above it")
+    values = list[float]()
+    for cell, label in zip(cells, labels, strict=True):
+        try:
+            values.append(float(cell))
+        except ValueError as error:
+            raise ProblemError(
+                f"{path}, line {line}: {error} in '{label}': give numbers, and fill gaps before"
+            ) from None
+        if not math.isfinite(values[-1]):
+            raise ProblemError(f"{path}, line {line} has a gap (NaN) in '{label}': fill it before")
     return values

@@ -59,7 +59,11 @@ BAD = {
         "time,x [rad]\n0,1\n1,1\n2,1\n4,1\n",
         "line 5: 2 s without a row, where rows are 1 s apart",
     ),
-    "empty cell": ("a.csv", "time,x [rad]\n0,1\n1,\n", "line 3: could not convert string to float: ''"),
+    "empty cell": (
+        "a.csv",
+        "time,x [rad]\n0,1\n1,\n",
+        "line 3: could not convert string to float: '' in 'x'",
+    ),
     "unit": ("a.csv", "time,x [inch]\n0,1\n1,2\n", "'x .inch.' has unit 'inch': write deg, rad, m, mm, cm"),
     "no time": ("a.csv", "x,time\n0,1\n1,2\n", "line 1 begins with 'x'"),
     "no flag": (

@@ -145,6 +145,9 @@ def test_what_is_no_problem_of_muscles_is_refused(use):
     moments = moments_of(model)
     with pytest.raises(ProblemError, match="muscles=True"):
         muscles_of_motion(bare, moments)
+    idle = muscled_arm().replace("<max_isometric", "<appliesForce>false</appliesForce><max_isometric")
+    with pytest.raises(ProblemError, match="no muscle of the model's file passes a joint"):
+        muscles_of_motion(dynamics.load_osim(idle, muscles=True), moments)
     with pytest.raises(OptionError, match="reserves has knee, which has no reserve: there are elbow"):
         muscles_of_motion(model, moments, reserves={"knee": 2.0})
     with pytest.raises(OptionError, match="reserve of 'elbow'"):

@@ -88,6 +88,7 @@ def test_options_that_do_not_go_with_each_other_are_refused(tmp_path):
     arguments = ["muscles", str(tmp_path / "arm.osim"), str(tmp_path / "swing.mot")]
     for options, message in (
         (["--track", "--joint-load", "hinge", "1"], "leave it or --track out"),
+        (["--joint-load", "hinge", "-1"], "the weight of hinge = -1.0: expected a finite number above 0"),
         (["--track-weight", "5"], "give --track, too"),
     ):
         refused = CliRunner().invoke(main, [*arguments, *options])
