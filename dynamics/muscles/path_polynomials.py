@@ -228,7 +228,7 @@ class Products:
             self.slopes.append(sparse.csr_array((factor[some], places), (len(rows), len(rows))))
 
     def places(self, paths: Array, exponents: Array) -> Array:
-        """Which of the rows have these paths (t,) and exponents (t, k)."""
+        """(t,) the rows with these paths (t,) and exponents (t, k)."""
         codes = np.column_stack([paths, exponents]) @ self.radix
         return self.order[np.searchsorted((self.rows @ self.radix)[self.order], codes)]
 

@@ -31,7 +31,9 @@ class MeasuredTrial:
     window: tuple[float, float] | None
     repair_inertia: bool
 
-    def read(self, muscles: bool = False) -> tuple[OsimModel, tuple[MeasuredForce, ...], JointMoments]:
+    def read(
+        self, muscles: bool = False, as_opensim: bool = False
+    ) -> tuple[OsimModel, tuple[MeasuredForce, ...], JointMoments]:
         """The model, with its muscles if asked for, the loads on it, and its joint moments."""
         from dynamics import load_osim
         from problems.human.measured.external_loads import read_external_loads
@@ -41,7 +43,9 @@ class MeasuredTrial:
         loads = () if self.forces is None else read_external_loads(self.forces, self.table)
         osim = load_osim(self.model, repair_inertia=self.repair_inertia, muscles=muscles)
         measured = read_motion(self.motion, osim.robot.joint_names)
-        moments = joint_moments(osim, measured, loads, cutoff=self.cutoff or None, window=self.window)
+        moments = joint_moments(
+            osim, measured, loads, cutoff=self.cutoff or None, window=self.window, as_opensim=as_opensim
+        )
         return osim, loads, moments
 
 

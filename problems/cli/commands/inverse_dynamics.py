@@ -17,22 +17,29 @@ from problems.cli.output import Output, output_options
 @click.option(
     "--out", type=NewFile(".sto"), default="inverse_dynamics.sto", show_default=True, help="The moments."
 )
+@click.option(
+    "--as-opensim",
+    is_flag=True,
+    help="Counts an acceleration of OpenSim's in knees that turn three ways.",
+)
 @output_options("json", "quiet")
 @explained
 def inverse_dynamics(
     trial: MeasuredTrial,
     out: Path,
+    as_opensim: bool,
     output: Output,
 ) -> None:
     """Joint moments of a measured motion, as OpenSim's tool computes them.
 
     MOTION has coordinates of the model over time (.mot, .sto, .csv), FORCES is OpenSim's setup of external
     loads. Writes a table with OpenSim's labels and prints every coordinate's rms and largest moment; those
-    between ground and pelvis are residuals.
+    between ground and pelvis are residuals. OpenSim's table has the force of a dependent coordinate by
+    itself, which is part here of that of the coordinate that it follows: compare with their sum.
     """
     import numpy as np
 
-    _, _, moments = trial.read()
+    _, _, moments = trial.read(as_opensim=as_opensim)
     moments.write(out)
     output.answer(f"{moments}\nwritten: {out}")
     rms = np.sqrt(np.mean(moments.tau**2, axis=0))

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from dynamics import OsimModel
+from dynamics.formats.opensim.simbody_axes import moments_of_turned_axes
 from problems.human.measured.external_loads import MeasuredForce, wrenches_on_links
 from problems.human.motions.motion_file import MotionTable
 from problems.human.opensim.storage import Storage, write_storage
@@ -105,6 +106,7 @@ def joint_moments(
     *,
     cutoff: float | None = CUTOFF,
     window: tuple[float, float] | None = None,
+    as_opensim: bool = False,
 ) -> JointMoments:
     """Joint moments of a measured motion, as OpenSim's inverse dynamics tool computes them.
 
@@ -112,6 +114,9 @@ def joint_moments(
     cutoff : Hz, of the filter of coordinates; None: they are not filtered. Forces are not filtered.
         Times that were rounded to milliseconds count as those of a fixed rate.
     window : s, times of the answer; the whole motion is filtered and differentiated before it is cut
+    as_opensim : whether joints that one coordinate turns about three axes, as Rajagopal's knee, accelerate as
+        they do in OpenSim (`moments_of_turned_axes`). Its table moreover has the force of a dependent
+        coordinate (`model.coupled`) by itself, which is part here of that of the one that it follows.
     Raises ProblemError where the motion has none of the model's coordinates, rows too few or at uneven times
     for the filter, and forces that were not measured for the whole window; UnknownNameError for a force on a
     body that the model does not have; OptionError for a cutoff above half the sampling rate.
@@ -140,6 +145,8 @@ def joint_moments(
     q, v, a = (spline(time, order) for order in range(3))
     external = wrenches_on_links(robot, q, time, forces)
     tau = robot.inverse_dynamics(q, v, a, external)
+    if as_opensim:
+        tau += moments_of_turned_axes(robot, q, v, a)
     largest = float(np.linalg.norm(external[:, :, 3:].sum(axis=1), axis=1).max(initial=0.0))
     lengths = _lengths(model)
     is_length = np.array([name in lengths for name in names])

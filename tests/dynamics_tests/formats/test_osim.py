@@ -23,9 +23,9 @@ from osim_text import (
     spatial_transform,
     spline,
 )
-from simbody_axes import moments_of_turned_axes
 
 import dynamics
+from dynamics.formats.opensim.simbody_axes import moments_of_turned_axes
 
 SUPPORT = Path(__file__).parents[2] / "support"
 NAMES = ("Rajagopal2016", "gait2392_thelen2003muscle", "gait10dof18musc", "hamner_subject02_scaled")

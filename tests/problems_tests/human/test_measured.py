@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from osim_files import OPENSIM  # pyright: ignore  (tests/support is on the path)
-from simbody_axes import moments_of_turned_axes  # pyright: ignore
 from swinging_person import swinging_person  # pyright: ignore
 
 import dynamics
@@ -189,13 +188,18 @@ def test_the_command_writes_what_opensim_reads(folder, tmp_path):
     done = CliRunner().invoke(main, ["inverse-dynamics", *files, "--cutoff", "0", "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert "residual" in done.output and f"written: {out}" in done.output
-    assert read_storage(out).columns.keys() == read_storage(folder / "torques.sto").columns.keys()
+    found = read_storage(out).columns
+    assert found.keys() == read_storage(folder / "torques.sto").columns.keys()
+    arguments = ["--cutoff", "0", "--as-opensim", "--out", str(out)]  # of which this body has no such joint
+    again = CliRunner().invoke(main, ["inverse-dynamics", *files, *arguments])
+    assert again.exit_code == 0, again.output
+    assert all(np.array_equal(x, found[name]) for name, x in read_storage(out).columns.items())
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not (OPENSIM and MOCO_WALK), reason="MOCO_WALK=FOLDER, pip install -e '.[opensim]'")
 def test_a_measured_walk_has_the_moments_of_opensim_beside_its_tool(tmp_path):
-    """Moco's example walk, less what OpenSim takes for the rate of an axis of the knees.
+    """Moco's example walk, with what OpenSim takes for the rate of an axis of the knees.
 
     The coordinate of the patella, in degrees there, follows that of the knee: its force is part of the knee's
     moment here, and stands by itself in OpenSim's table.
@@ -224,15 +228,17 @@ def test_a_measured_walk_has_the_moments_of_opensim_beside_its_tool(tmp_path):
     code = "import opensim; opensim.InverseDynamicsTool('inverse_dynamics.xml').run()"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
     theirs = read_storage(tmp_path / "theirs.sto")
-    ours = joint_moments(osim, motion, read_external_loads(tmp_path / "grf_walk.xml"), window=(0.55, 1.55))
-    turned = moments_of_turned_axes(osim.robot, ours.q, ours.v, ours.a)
-    off = np.zeros_like(turned)
+    loads = read_external_loads(tmp_path / "grf_walk.xml")
+    ours, own = (
+        joint_moments(osim, motion, loads, window=(0.55, 1.55), as_opensim=each) for each in (True, False)
+    )
+    off = np.zeros_like(ours.tau)
     for i, (name, length) in enumerate(zip(ours.names, ours.is_length, strict=True)):
         columns = [f"{name}_{'force' if length else 'moment'}"]
         columns += [f"{patella}_force" for patella, knee in osim.coupled.items() if knee == name]
         expected = sum(np.interp(ours.time, theirs.time, theirs.columns[each]) for each in columns)
-        off[:, i] = ours.tau[:, i] + turned[:, i] - expected
+        off[:, i] = ours.tau[:, i] - expected
     rms = dict(zip(ours.names, np.sqrt(np.mean(off**2, axis=0)), strict=True))
     assert max(rms.values()) < 1e-3, rms
-    of_knee = turned[:, ours.names.index("knee_angle_r")]
+    of_knee = ours.moment("knee_angle_r") - own.moment("knee_angle_r")
     assert np.sqrt(np.mean(of_knee**2)) > 0.05  # N m, which no filter or derivative explains

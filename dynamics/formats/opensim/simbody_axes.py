@@ -5,17 +5,28 @@ With axes w1, w2, w3 and rotations theta_i(q), the second axis turns by the firs
     d/dt w2 = theta1' v w1 x w2,
 
 but Simbody, in the rate of the joint's matrix H, turns it by all three, theta1' w1 + theta2' w2 + theta3' w3:
-its joint accelerates by theta2' theta3' v^2 (w3 x w2) more than it does.
+its joint accelerates by theta2' theta3' v^2 (w3 x w2) more than it does, so that the power of its torques
+misses the rate of its own energy.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
+from dynamics.algorithms.rnea import rnea
+from dynamics.coupled_model import CoupledModel
 from dynamics.couplings.coupled_motion import CoupledMotion
+from dynamics.model.body import Body
+from dynamics.rigid_body_model import RigidBodyModel
 
 
-def moments_of_turned_axes(robot, q, v, a):
-    """(k, n) N m or N, to be added to the inverse dynamics of a robot for that of OpenSim."""
-    if not hasattr(robot, "followers"):
+def moments_of_turned_axes(
+    robot: RigidBodyModel | CoupledModel, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> np.ndarray:
+    """(k, n) N m or N, to be added to the inverse dynamics of a motion (k, n) for that of OpenSim."""
+    if not isinstance(robot, CoupledModel):
         return np.zeros_like(q)
     tree, motion = robot.tree, CoupledMotion(robot, {"q": q, "v": v, "a": a}, 2)
     joints = tree.joint_names
@@ -28,17 +39,17 @@ def moments_of_turned_axes(robot, q, v, a):
         missed = rates[:, None] * np.cross(axes[..., 2], axes[..., 1])
         further[:, places] = np.linalg.solve(axes, missed[..., None])[..., 0]
     given = motion.arrays["q"], motion.arrays["v"]
-    of_joints = [tree.inverse_dynamics(*given, motion.arrays["a"] + more) for more in (further, 0.0)]
+    of_joints = [rnea(tree, *given, motion.arrays["a"] + more) for more in (further, 0.0)]
     return motion.forces(of_joints[0] - of_joints[1])
 
 
-def chains(robot):
+def chains(robot: CoupledModel) -> Iterator[list[Body]]:
     """Three links in a row that one coordinate turns, without mass but for the last."""
     bodies = {body.name: body for body in robot.tree.bodies}
     leader = dict(zip(robot.tree.joint_names, robot.follows, strict=True))
     for last in bodies.values():
         chain = [last]
-        while (before := bodies.get(chain[0].parent)) is not None and before.mass == 0.0:
+        while (before := bodies.get(str(chain[0].parent))) is not None and before.mass == 0.0:
             chain.insert(0, before)
         turning = [body for body in chain[-3:] if body.joint.kind == "revolute"]
         if last.mass > 0.0 and len(turning) == 3 and len({leader[body.joint.name] for body in turning}) == 1:
