@@ -84,7 +84,7 @@ def arc_problem(
     settings = settings or ArcSettings()
     free = free_arcs(structure, problem.dynamics.n, settings.regular)
     shortest = shortest_arc * motion.duration
-    arcs = problem.on(_arc_trajectory(problem, structure, shortest, degree, free))
+    arcs = problem.on(_arc_trajectory(problem, shortest, degree, free))
     limits = problem.path_limits()
     arcs.constraints = [constraint for constraint in arcs.constraints if constraint not in limits]
     for index, limit in enumerate(limits):
@@ -135,9 +135,7 @@ def multipliers_read_back(
     return {name: values for name, values in found.items() if name not in own}
 
 
-def _arc_trajectory(
-    problem: Problem, structure: Structure, shortest: float, degree: int, free: tuple[bool, ...]
-) -> Trajectory:
+def _arc_trajectory(problem: Problem, shortest: float, degree: int, free: tuple[bool, ...]) -> Trajectory:
     """Arcs with degree - 1 Gauss points; on arcs with free joints these are added to twice as many nodes."""
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     basis, count = SplineBasis.uniform(1, degree), degree - 1

@@ -160,7 +160,7 @@ def link_violations(motions: Sequence[Solution], phases: Phases) -> Iterator[Lin
             miss, size = np.abs(values[0] - values[1]), np.maximum(*sizes)
             last = link.instants[-1]
         else:
-            miss, size = _of_link(motions, phases, link)
+            miss, size = _of_link(motions, link)
             last, equal = link.function.instants[-1], link.lower == link.upper
         time = float(_time(motions[last.phase], last))
         yield from _components(link.name, miss, size, time, np.broadcast_to(equal, miss.shape))
@@ -199,7 +199,7 @@ def beyond_bounds(motions: Sequence[Solution], linked: LinkedProblems) -> Iterat
         yield from _components(f"bounds of {name}", miss, scale, equation=np.zeros(miss.size))
 
 
-def _of_link(motions: Sequence[Solution], phases: Phases, link: Link) -> tuple[Array, Array]:
+def _of_link(motions: Sequence[Solution], link: Link) -> tuple[Array, Array]:
     """The violation of the bounds, and the size of the function's terms or of its bounds."""
     function = link.function
     values, sizes = {}, {}

@@ -147,7 +147,6 @@ def stage(scene: Scene, plane: Plane, around: Sequence[Around]) -> tuple[Figure,
     axis: AnyAxes = figure.add_subplot(projection="3d" if plane == SPACE else None)
     draw_surroundings(axis, replace(scene, around=around), plane)
     if plane == SPACE:
-        axis.computed_zorder = False  # else surfaces of obstacles hide links in front of them
         fit_box(axis, scene)
         return figure, axis
     axis.update_datalim(scene.points[:, plane])

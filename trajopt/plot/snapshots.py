@@ -163,7 +163,6 @@ def draw_scene(scene: Scene, view: str, figure: GivenFigure = None, ax: GivenAxe
                 axis.set_aspect("equal", adjustable="datalim")
                 axis.autoscale_view()
             else:
-                axis.computed_zorder = False  # else surfaces of obstacles hide links in front of them
                 fit_box(axis, scene)
         bar = ScalarMappable(Normalize(0.0, float(scene.times[-1])), SHADES)
         figure.colorbar(bar, ax=axes, label="time (s)", shrink=0.8, aspect=30, pad=0.1)
@@ -279,6 +278,7 @@ def draw_snapshots(axis: AnyAxes, lines: Array, times: Array) -> None:
 
 def fit_box(axis: AnyAxes, scene: Scene) -> None:
     """One scale on all axes of space, and the vertical axis of the first plane upright."""
+    axis.computed_zorder = False  # else surfaces of obstacles hide links in front of them
     low, high = scene.points.min(axis=0), scene.points.max(axis=0)
     # The box of a flat motion is 0.15 of the longest side thick
     side = np.maximum(high - low, 0.15 * float((high - low).max()))

@@ -129,11 +129,10 @@ Kinked: TypeAlias = Maximum | Norm
 
 
 @dataclass(frozen=True)
-class SlackedNorm(Arithmetic):
-    """y = (u' u / s + s) / 2, the least of which over s is |u|, with a slack s, the quantity `slack`."""
+class OfSlack(Arithmetic):
+    """A term of a slack in place of one with kinks, `exact`."""
 
-    exact: Norm
-    slack: str
+    exact: Kinked
 
     @property
     def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
@@ -142,6 +141,14 @@ class SlackedNorm(Arithmetic):
     @property
     def name(self) -> str:
         return self.exact.name
+
+
+@dataclass(frozen=True)
+class SlackedNorm(OfSlack):
+    """y = (u' u / s + s) / 2, the least of which over s is |u|, with a slack s, the quantity `slack`."""
+
+    exact: Norm
+    slack: str
 
     @property
     def quantity(self) -> str:
@@ -166,7 +173,7 @@ class SmoothedTerm(ExpressionTerm):
 
 
 @dataclass(frozen=True)
-class Slacked(Arithmetic):
+class Slacked(OfSlack):
     """The slack that stands for a maximum: the quantity `quantity` of the program; `exact` is the maximum.
 
     Solvers see the slack; reports and certificates compare its integral at the nodes with that of `exact`.
@@ -174,14 +181,6 @@ class Slacked(Arithmetic):
 
     exact: Maximum
     quantity: str
-
-    @property
-    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
-        return (self.exact,)
-
-    @property
-    def name(self) -> str:
-        return self.exact.name
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         return ()
@@ -249,7 +248,7 @@ def minimum(*terms: Operand) -> Combination:
 
 def has_kinks(term: object) -> bool:
     """True if a term contains an absolute value, a norm or a maximum."""
-    if isinstance(term, Slacked | SlackedNorm):
+    if isinstance(term, OfSlack):
         return False
     return isinstance(term, Kinked) or any(map(has_kinks, operands_of(term)))
 
@@ -267,7 +266,7 @@ def exact_of(term: Term) -> Term:
     """The term that a smoothed one, or one with slacks, stands for; any other term itself."""
     if isinstance(term, SmoothedTerm):
         return term.exact or term
-    if isinstance(term, Slacked | SlackedNorm):
+    if isinstance(term, OfSlack):
         return term.exact
     if isinstance(term, Squared):
         base = exact_of(term.base)

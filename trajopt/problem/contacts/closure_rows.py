@@ -121,10 +121,9 @@ def _add_forces(problem: Problem, closure: Closure) -> None:
     for curve, directions in closure.curves.items():
         labels = [closure.labels[direction] for direction in directions]
         add_force_curve(problem, curve, labels, closure.arcs, unit=units[curve])
-    if closure.link_a is not None:
-        push_link(problem, closure.link_a, closure.wrench_on_a, f"force of {closure.name}")
-    if closure.link_b is not None:
-        push_link(problem, closure.link_b, closure.wrench_on_b, f"force of {closure.name}")
+    for link, wrench in ((closure.link_a, closure.wrench_on_a), (closure.link_b, closure.wrench_on_b)):
+        if link is not None:
+            push_link(problem, link, wrench, f"force of {closure.name}")
 
 
 def _add_rows(problem: Problem, closure: Closure) -> None:

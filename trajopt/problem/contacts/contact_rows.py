@@ -220,7 +220,7 @@ def _state_impact(problem: Problem, arc: int, feet: Sequence[Contact]) -> None:
             # Impulses of which nothing is known begin at 0.01 weights times seconds an edge
             problem.parameter(own, zero, guess=zero + 0.01, unit="BW s")
             problem.parameters[own] = replace(problem.parameters[own], size=PUSH)
-            after = _still(problem, each, arc, f"velocity of {each.frame} after impact, arc {arc}")
+            after = _still(each, arc, f"velocity of {each.frame} after impact, arc {arc}")
             if not each.touches_down(arc) and after is not None:
                 still_from_the_start(problem, after, arc, f"{each.frame} stays, arc {arc}")
     problem.constraints = [each for each in problem.constraints if each.name != name]
@@ -242,9 +242,9 @@ def _let_velocities_jump(problem: Problem, arc: int) -> None:
 
 def _stand(problem: Problem, contact: Contact, arc: int) -> None:
     frame = contact.frame
-    height, whole = _height(problem, contact, arc), ArcNodes(arc, "whole")
+    height, whole = _height(contact, arc), ArcNodes(arc, "whole")
     hold_between_nodes(problem, height, NEARLY, whole, stays(frame, arc))
-    still = _still(problem, contact, arc, f"velocity of {frame}, arc {arc}")
+    still = _still(contact, arc, f"velocity of {frame}, arc {arc}")
     if still is not None:
         hold_at_zero(problem, still, arc, stands(frame, arc))
     if not contact.touches_down(arc):
@@ -260,7 +260,7 @@ def _stand(problem: Problem, contact: Contact, arc: int) -> None:
         _stay_on_ground(problem, contact, arc)
 
 
-def _still(problem: Problem, contact: Contact, arc: int, label: str) -> terms.ExpressionTerm | None:
+def _still(contact: Contact, arc: int, label: str) -> terms.ExpressionTerm | None:
     """The rows of its velocity that are zero in an arc; None where there are none."""
     units = contact.velocity_units(arc)
     read = partial(contact.stated_velocity, arc=arc)
@@ -277,14 +277,14 @@ def _stay_on_ground(problem: Problem, contact: Contact, arc: int) -> None:
         problem.subject_to(place, first, last, over=ArcNodes(arc, "start"), name=name)
 
 
-def _height(problem: Problem, contact: Contact, arc: int) -> terms.ExpressionTerm:
+def _height(contact: Contact, arc: int) -> terms.ExpressionTerm:
     """Heights of all points of a foot above the ground of an arc, m."""
     label = f"height of {contact.frame} in arc {arc}"
     return terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=contact.points))
 
 
 def _swing(problem: Problem, contact: Contact, arc: int, clearance: float) -> None:
-    frame, height = contact.frame, _height(problem, contact, arc)
+    frame, height = contact.frame, _height(contact, arc)
     problem.subject_to(height, lower=0.0, over=ArcNodes(arc, "whole"), name=above(frame, arc))
     for number, box in enumerate(contact.obstacles):
         label = f"distance of {frame} to box {number}"
