@@ -150,9 +150,8 @@ def _joint_spreads(model: dynamics.RigidBodyModel, v: Array, a: Array, tau: Arra
 def _with_friction_of(model: dynamics.RigidBodyModel, pi: Array, prior: Array) -> Array:
     """The parameters pi with the damping and Coulomb friction of `prior`, (parameters,) each."""
     found = pi.copy()
-    for joint in joint_columns(model):
-        for column in (joint.damping, joint.friction):
-            found[column] = prior[column]
+    kept = [column for joint in joint_columns(model) for column in (joint.damping, joint.friction)]
+    found[kept] = prior[kept]
     return found
 
 

@@ -51,16 +51,21 @@ def clearances_of(
     return found if len(found) else None
 
 
+def poses_around(model: dynamics.RigidBodyModel, near: Array, count: int) -> Array:
+    """(count, n) poses drawn evenly within the joints' ranges, at most half a turn from one."""
+    centre = np.clip(near, model.limits.q_lower, model.limits.q_upper)
+    lower = np.maximum(model.limits.q_lower, centre - np.pi)
+    upper = np.minimum(model.limits.q_upper, centre + np.pi)
+    return lower + (upper - lower) * np.random.default_rng(0).random((count, model.n))
+
+
 def always_near(model: dynamics.RigidBodyModel, clearance: float = 0.0) -> list[tuple[str, str, str]]:
     """Pairs of links that are within a clearance, m, in nearly all of seeded poses, and that as a reason.
 
     Nothing that a motion does takes them apart, mostly as the shapes that cover them are too large.
     """
     clearances = dynamics.Clearances(model, dynamics.Scene())
-    centre = np.clip(0.0, model.limits.q_lower, model.limits.q_upper)
-    lower = np.maximum(model.limits.q_lower, centre - np.pi)
-    upper = np.minimum(model.limits.q_upper, centre + np.pi)
-    q = lower + (upper - lower) * np.random.default_rng(0).random((POSES, model.n))
+    q = poses_around(model, np.zeros(model.n), POSES)
     within = clearance + CLOSER if clearance > 0.0 else 0.0
     reason = f"stay within {1e3 * clearance:g} mm" if clearance > 0.0 else "touch"
     near = clearances.distances(q, within + REACH) < within

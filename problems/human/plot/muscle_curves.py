@@ -67,76 +67,81 @@ def fibre_lengths(use: MuscleUse, muscles: Sequence[str] | None = None) -> Figur
 
 def reserves(use: MuscleUse) -> Figure:
     """Moments of the joints over time, and what of them the muscles do not give, N m or N."""
-    with settings():
-        figure, axes = panels(use.coordinates, COLUMNS, height=HEIGHT)
-        for i, axis in enumerate(axes):
-            axis.plot(use.time, use.moment[:, i], color=PALETTE[0], label="moment")
-            axis.plot(use.time, use.reserve[:, i], color=PALETTE[1], label="reserve")
-            _name(axis, use.coordinates[i])
-        axes[0].legend()
-        figure.supylabel("N m or N", fontsize=SMALL_FONT)
-    return figure
+
+    def draw(i: int, axis: Axes) -> None:
+        axis.plot(use.time, use.moment[:, i], color=PALETTE[0], label="moment")
+        axis.plot(use.time, use.reserve[:, i], color=PALETTE[1], label="reserve")
+        _name(axis, use.coordinates[i])
+        if i == 0:
+            axis.legend()
+
+    return _drawn(use.coordinates, "N m or N", draw)
 
 
 def tracked_motion(tracked: TrackedUse) -> Figure:
     """Coordinates that muscles move, degrees or metres, over the measured ones, with the rms distance."""
-    moments, deviation = tracked.moments, tracked.deviation
-    with settings():
-        figure, axes = panels(tracked.use.coordinates, COLUMNS, height=HEIGHT)
-        for name, axis in zip(tracked.use.coordinates, axes, strict=True):
-            i = moments.names.index(name)
-            unit, size = ("m", 1.0) if moments.is_length[i] else ("deg", 180.0 / np.pi)
-            axis.plot(moments.time, size * tracked.measured[:, i], label="measured", **BEHIND)
-            axis.plot(moments.time, size * moments.q[:, i], color=PALETTE[0], linewidth=1.2, label="tracked")
-            _name(axis, f"{name}, rms {size * deviation[i]:.2g} {unit}")
-        axes[0].legend(fontsize="x-small")
-        figure.supylabel("angle (deg) or length (m)", fontsize=SMALL_FONT)
-    return figure
+    moments, deviation, names = tracked.moments, tracked.deviation, tracked.use.coordinates
+
+    def draw(number: int, axis: Axes) -> None:
+        i = moments.names.index(names[number])
+        unit, size = ("m", 1.0) if moments.is_length[i] else ("deg", 180.0 / np.pi)
+        axis.plot(moments.time, size * tracked.measured[:, i], label="measured", **BEHIND)
+        axis.plot(moments.time, size * moments.q[:, i], color=PALETTE[0], linewidth=1.2, label="tracked")
+        _name(axis, f"{names[number]}, rms {size * deviation[i]:.2g} {unit}")
+        if number == 0:
+            axis.legend(fontsize="x-small")
+
+    return _drawn(names, "angle (deg) or length (m)", draw)
 
 
 def contact_forces(contacts: ContactForces) -> Figure:
     """Sizes of the contact forces in all joints over time, body weights."""
-    with settings():
-        figure, axes = panels(contacts.joints, COLUMNS, height=HEIGHT)
-        for joint, axis in zip(contacts.joints, axes, strict=True):
-            axis.plot(contacts.time, contacts.force(joint) / contacts.weight, color=PALETTE[0], linewidth=1.4)
-            axis.set_ylim(bottom=0.0)
-            _name(axis, joint)
-        figure.supylabel("contact force (body weights)", fontsize=SMALL_FONT)
-    return figure
+
+    def draw(i: int, axis: Axes) -> None:
+        force = contacts.force(contacts.joints[i]) / contacts.weight
+        axis.plot(contacts.time, force, color=PALETTE[0], linewidth=1.4)
+        axis.set_ylim(bottom=0.0)
+        _name(axis, contacts.joints[i])
+
+    return _drawn(contacts.joints, "contact force (body weights)", draw)
 
 
 def curves(use: MuscleUse, names: Sequence[str], label: str, of: Callable[[int], np.ndarray]) -> Figure:
     """One panel per muscle with a curve over time."""
-    with settings():
-        figure, axes = panels(names, COLUMNS, height=HEIGHT)
-        for name, axis in zip(names, axes, strict=True):
-            axis.plot(use.time, of(use.of(name)), color=PALETTE[0], linewidth=1.4)
-            _name(axis, name)
-        figure.supylabel(label, fontsize=SMALL_FONT)
-    return figure
+
+    def draw(i: int, axis: Axes) -> None:
+        axis.plot(use.time, of(use.of(names[i])), color=PALETTE[0], linewidth=1.4)
+        _name(axis, names[i])
+
+    return _drawn(names, label, draw)
 
 
 def _beside(use: MuscleUse, recorded: Electromyography) -> Figure:
     agreed = correlations(use, recorded)
+
+    def draw(i: int, axis: Axes) -> None:
+        channel = recorded.channels[i]
+        activity = recorded.at(channel, use.time)
+        largest = np.nanmax(activity)
+        if largest > 0.0:
+            activity = activity / largest
+        axis.fill_between(use.time, 0.0, activity, facecolor="#CCCCCC", edgecolor="#999999", label="recorded")
+        for k, name in enumerate(recorded.muscles[channel]):
+            line: Style = {"color": PALETTE[k % len(PALETTE)], "linewidth": 1.2, "label": as_text(name)}
+            axis.plot(use.time, use.activation[:, use.of(name)], **line)
+        _name(axis, f"{channel}, r {agreed[channel]:.2f}")
+        axis.legend(fontsize="x-small")
+
+    return _drawn(recorded.channels, "activation; recorded activity / its largest", draw)
+
+
+def _drawn(names: Sequence[str], label: str, draw: Callable[[int, Axes], None]) -> Figure:
+    """A figure with one panel per name."""
     with settings():
-        figure, axes = panels(recorded.channels, COLUMNS, height=HEIGHT)
-        for channel, axis in zip(recorded.channels, axes, strict=True):
-            activity = recorded.at(channel, use.time)
-            largest = np.nanmax(activity)
-            if largest > 0.0:
-                activity = activity / largest
-            axis.fill_between(
-                use.time, 0.0, activity, facecolor="#CCCCCC", edgecolor="#999999", label="recorded"
-            )
-            for k, name in enumerate(recorded.muscles[channel]):
-                axis.plot(
-                    use.time, use.activation[:, use.of(name)], color=PALETTE[k % len(PALETTE)], linewidth=1.2,
-                    label=as_text(name),
-                )  # fmt: skip
-            _name(axis, f"{channel}, r {agreed[channel]:.2f}")
-            axis.legend(fontsize="x-small")
-        figure.supylabel("activation; recorded activity / its largest", fontsize=SMALL_FONT)
+        figure, axes = panels(names, COLUMNS, height=HEIGHT)
+        for i, axis in enumerate(axes):
+            draw(i, axis)
+        figure.supylabel(label, fontsize=SMALL_FONT)
     return figure
 
 

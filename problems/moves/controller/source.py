@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,28 +27,6 @@ Bounds = Mapping[str, tuple[Array, Array]]
 JUMP = 1e-3  # of the largest acceleration: a smaller change within an instant is no jump
 OWN_SAMPLES = 4001
 PANELS, NODES = 8, 3  # of the quadrature of a moving average
-
-
-class Motion(Protocol):
-    """A motion of a robot's joints: what `moves.retime` returns, and other motions with these members.
-
-    breakpoints : (k,) s from 0 to the duration, where the acceleration or a derivative of it may jump
-    """
-
-    model: Any
-    limits: MotionLimits
-
-    @property
-    def duration(self) -> float: ...
-
-    @property
-    def breakpoints(self) -> Array: ...
-
-    def q(self, t: Any) -> Array: ...
-
-    def v(self, t: Any) -> Array: ...
-
-    def a(self, t: Any) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +117,14 @@ class MotionSource:
 
 
 def source_of(motion: Any) -> MotionSource:
-    """The data for a hand-over of a `RetimedMotion`, a `trajopt.Solution` or another `Motion`.
+    """The data for a hand-over of a `trajopt.Solution`, a `RetimedMotion` or what has the same members.
 
-    Raises OptionError for anything else.
+    These are model, limits, duration, q, v, a, and breakpoints (k,) s from 0 to the duration, where the
+    acceleration or a derivative of it may jump. Raises OptionError for anything else.
     """
     if isinstance(motion, Solution):
         return _of_solution(motion)
-    if not _is_motion(motion):
+    if not all(hasattr(motion, name) for name in ("model", "limits", "breakpoints", "q", "v", "a")):
         raise OptionError(
             f"the motion is {short_repr(motion)}: give a trajopt.Solution, or what moves.retime returns"
         )
@@ -163,10 +142,6 @@ def source_of(motion: Any) -> MotionSource:
         getattr(motion, "torque_of", lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a)),
         motion.limits.frames,
     )
-
-
-def _is_motion(motion: Any) -> TypeGuard[Motion]:
-    return all(hasattr(motion, name) for name in ("model", "limits", "breakpoints", "q", "v", "a"))
 
 
 def _of_solution(solution: Solution) -> MotionSource:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dynamics
+from problems.moves.obstacles import poses_around
 from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.orientation import rotation_vectors
@@ -43,7 +44,7 @@ def poses_that_reach(robot: Robot, goal: Goal, near: Array, starts: int = STARTS
     Free joints that nothing decides stay where the start had them. Raises InfeasibleBoundsError with the
     nearest pose where none is found.
     """
-    q = _starts(robot.model, near, starts)
+    q = np.concatenate([near[None], poses_around(robot.model, near, starts)])
     q[:, goal.fixed] = goal.joints[goal.fixed]
     if not goal.targets:
         return q[:1]
@@ -116,15 +117,6 @@ def _damped(J: Array, error: Array) -> Array:
     step = -np.einsum("kij,ki->kj", J, np.linalg.solve(lifted, error[..., None])[..., 0])
     longest = np.abs(step).max(axis=1, keepdims=True)
     return step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, LONGEST_STEP))
-
-
-def _starts(model: RigidBodyModel, near: Array, count: int) -> Array:
-    """The pose before, and poses drawn evenly within the joints' ranges, at most a turn around it."""
-    centre = np.clip(near, model.limits.q_lower, model.limits.q_upper)
-    lower = np.maximum(model.limits.q_lower, centre - np.pi)
-    upper = np.minimum(model.limits.q_upper, centre + np.pi)
-    drawn = lower + (upper - lower) * np.random.default_rng(0).random((count, model.n))
-    return np.concatenate([near[None], drawn])
 
 
 def _unreachable(robot: Robot, goal: Goal, q: Array, error: Array) -> str:

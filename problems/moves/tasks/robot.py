@@ -243,7 +243,7 @@ class _Merging:
             raise OptionError("all joints are locked: leave one that moves")
         return replace(
             self.original,
-            bodies=self._bodies(),
+            bodies=tuple(with_mass(body, self.masses[body.name]) for body in self.kept),
             frames=(*self.frames, *self._frames()),
             ground_mass=self.original.ground_mass + self.masses[None].mass,
         )
@@ -274,9 +274,6 @@ class _Merging:
         own = MassProperties(rotor.mass, centre, rotor.inertia).seen_from(place)
         if not rotor.is_massless:
             self.masses[carrier] = self.masses[carrier].joined(own)
-
-    def _bodies(self) -> tuple[dynamics.Body, ...]:
-        return tuple(with_mass(body, self.masses[body.name]) for body in self.kept)
 
     def _frames(self) -> list[dynamics.Frame]:
         found: list[dynamics.Frame] = []
