@@ -29,15 +29,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.solvers.matrices import Matrix, Triplets, row_lengths, scattered
+from trajopt.solvers.matrices import Matrix, Triplets, largest_entry, row_lengths, scattered
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.solver import (
     DEPENDENT,
     FLAT,
     ROUNDING,
+    SUM_ROUNDING,
 )
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
+BLOCK = 64  # columns that LAPACK factorizes at a time
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 
 
@@ -106,10 +108,10 @@ def minimum_by_homotopy(
 
     It ends where active constraints depend on each other, H is not positive definite along them, no step
     meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
-    before every change, says so.
+    before every change, says so. Limits that depend on other active constraints are left out of these first
+    where K is sparse; dense steps leave them out before, see `ActiveSetNewton`.
 
-    strict : whether it has to begin where H is positive definite along the active constraints; limits that
-        depend on other active constraints are left out of these first
+    strict : whether it has to begin where H is positive definite along the active constraints
     """
     size = np.maximum(row_lengths(program.A), ROUNDING)
     lower, upper = program.lower / size, program.upper / size
@@ -118,7 +120,7 @@ def minimum_by_homotopy(
     if len(active) > program.g.size:
         return None
     first = kkt_of(unit.H, unit.A, active, unit.patterns)
-    if strict and not first.is_solved_in_order:
+    if not first.is_solved_in_order:
         dependent = np.array(active, dtype=int)[first.dependent]
         limits = dependent[lower[dependent] < upper[dependent]]
         if limits.size:
@@ -139,8 +141,6 @@ def _with_same_active(
     program: QuadraticProgram, side: np.ndarray, factors: KktFactors
 ) -> QuadraticSolution | None:
     """The end of the homotopy where the active set need not change, by one solve; None where it must."""
-    if not factors.first.corrects:
-        return None
     step = factors.solve(_data(program, side, factors.active))
     d = step[: program.g.size]
     mu, values = scattered(step[d.size :], factors.active, side.size), program.A @ d
@@ -293,10 +293,10 @@ class _Homotopy:
 
         A strict minimum stays one: more constraints leave fewer directions, and `_drop` sees to the others.
         """
-        if not changes and self.factors.first.corrects:
+        if not changes:
             return self._found(self.d, self.mu, 1.0, changes)
         d, mu, error = self._solved()
-        if changes and not (self.factors.first.is_strict and error <= ACCURATE):
+        if not (self.factors.first.is_strict and error <= ACCURATE):
             program = self.program
             again = factorized(program.H, program.A, self.factors.active, program.patterns)
             if again is None:
@@ -430,44 +430,38 @@ class KktFactors:
 
 
 class DenseKkt:
-    """The inverse of K: with A' = Y R and Z the rest of an orthogonal basis,
+    """K and its factors L D L', with exchanges of rows and columns (Bunch and Kaufman, Math. Comp. 31, 1977).
 
-        K^-1 = [P  B; B'  -G' H B],    P = Z (Z' H Z)^-1 Z',    B = G - P H G,    G = Y R^-T.
-
-    Nocedal and Wright, Numerical Optimization (2006), section 16.2.
+    D has blocks of one and two rows, those of two with one negative eigenvalue each; their signs show whether
+    H is positive definite along the constraints (Sylvester). H is divided by its largest entry, if above 1.
     """
 
-    corrects = False  # whether `solve` corrects its solution by the residual
     dependent = np.zeros(0, dtype=int)  # `ActiveSetNewton` leaves out constraints that depend on others
+
+    def __init__(self, H: np.ndarray, A: np.ndarray) -> None:
+        n, k = len(H), len(A)
+        self._n, self._size = n, largest_entry(H)
+        K = np.zeros((n + k, n + k), order="F")
+        K[:n, :n], K[n:, :n] = H / self._size, A
+        found = lapack.dsytrf(K, lower=1, lwork=BLOCK * (n + k), overwrite_a=1)
+        self._factors, self._exchanges, singular = found
+        single = self._exchanges > 0
+        negative = np.count_nonzero(np.diagonal(self._factors)[single] < 0.0) + (n + k - single.sum()) // 2
+        # With 1 in place of the norm of K: one over that of its inverse
+        least = 0.0 if singular else lapack.dsycon(self._factors, self._exchanges, 1.0, lower=1)[0]
+        self.exists = bool(least > 10.0 * SUM_ROUNDING)
+        self.is_strict = self.exists and int(negative) == k
 
     @property
     def is_solved_in_order(self) -> bool:
         return self.exists
 
-    def __init__(self, H: np.ndarray, A: np.ndarray) -> None:
-        n, k, self.exists = len(H), len(A), False
-        basis, R = np.linalg.qr(A.T, mode="complete")
-        Z = basis[:, k:]
-        transposed, singular = lapack.dtrtrs(R[:k], basis[:, :k].T) if k else (np.empty((0, n)), 0)
-        along = Z.T @ H @ Z
-        factor, bent = lapack.dpotrf(along) if k < n else (along, 0)
-        self.is_strict = bent == 0
-        if bent == 0:
-            half = lapack.dtrtrs(factor, Z.T, trans=1)[0] if k < n else np.empty((0, n))
-            P = half.T @ half
-        else:
-            _, _, P, singular_along = lapack.dgesv(along, Z.T)
-            singular, P = singular or singular_along, Z @ P
-        if singular:
-            return
-        G = transposed.T
-        HG = H @ G
-        B = G - P @ HG
-        self._inverse = np.block([[P, B], [B.T, -HG.T @ B]])
-        self.exists = bool(np.abs(self._inverse).max(initial=0.0) < 1.0 / ROUNDING)
-
     def solve(self, right: np.ndarray) -> np.ndarray:
-        return self._inverse @ right
+        scaled = right.copy()
+        scaled[: self._n] /= self._size
+        found = lapack.dsytrs(self._factors, self._exchanges, scaled, lower=1)[0]
+        found[self._n :] *= self._size
+        return found
 
 
 # Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken,

@@ -94,8 +94,6 @@ class SparseKkt:
         takes a tenth of the time that the order of pivots does
     """
 
-    corrects = True  # `solve` corrects its solution by the residual
-
     def __init__(
         self, H: Triplets, A: Triplets, active: list[int], patterns: Patterns, is_single: bool = False
     ) -> None:

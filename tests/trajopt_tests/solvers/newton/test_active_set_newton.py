@@ -54,6 +54,17 @@ def test_a_homotopy_of_many_changes_is_left_to_a_solver_from_the_same_multiplier
         np.testing.assert_allclose(found.y, np.ones(n), atol=1e-7)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_a_valley_flatter_than_the_first_shift_is_crossed_in_a_few_steps(size):
+    """Curvatures of 1 and 1e-7: with a shift of 1e-6 all steps leave ten elevenths of the error."""
+    H = size * np.diag([1.0, 1e-7])
+    nlp = quadratic_with_rows(H, [0.0, -1e-7 * size], np.eye(2), [-2.0] * 2, [2.0] * 2)
+    start = WarmStart(np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(2))
+    found = ActiveSetNewton(1e-12 * size).solve(nlp, start)
+    assert found.converged and found.iterations <= 4
+    np.testing.assert_allclose(found.y, [0.0, 1.0], atol=1e-4)
+
+
 def test_near_the_optimum_steps_solve_no_quadratic_program(monkeypatch):
     """Once a step with known matrices is enough for the tolerance, no others are made."""
     programs, solved = [], active_set_newton.minimum_by_homotopy

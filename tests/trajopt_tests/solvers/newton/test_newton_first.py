@@ -126,13 +126,16 @@ def test_a_flat_valley_is_crossed_in_a_few_steps():
 
 def test_steps_end_where_rounding_hides_what_they_gain():
     """Unknowns of 1e5 and curvatures near 1: gradients are known to 1e-11, coarser than 1e-3 of the tol."""
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(6, 6))
-    H = root @ root.T + np.eye(6)
-    far = quadratic_with_rows(H, -H @ rng.uniform(1e5, 2e5, 6), np.eye(6), [0.0] * 6, [1e6] * 6)
-    found = first(Ipopt(), 1e-9).solve(far, WarmStart(np.full(6, 1e5)))
-    assert found.converged and NEWTON in found.detail and found.iterations < MOST_STEPS
-    assert 1e-12 < kkt_residuals(far, found).error <= 1e-9
+    errors = []
+    for seed in range(8):  # of one instance the gradient may happen to round to zero
+        rng = np.random.default_rng(seed)
+        root = rng.normal(size=(6, 6))
+        H = root @ root.T + np.eye(6)
+        far = quadratic_with_rows(H, -H @ rng.uniform(1e5, 2e5, 6), np.eye(6), [0.0] * 6, [1e6] * 6)
+        found = first(Ipopt(), 1e-9).solve(far, WarmStart(np.full(6, 1e5)))
+        assert found.converged and NEWTON in found.detail and found.iterations < MOST_STEPS
+        errors.append(kkt_residuals(far, found).error)
+    assert 1e-12 < max(errors) <= 1e-9
 
 
 def test_where_the_steps_fail_the_solver_goes_on_without_multipliers():
