@@ -148,7 +148,8 @@ def motion(
     check_place(figure, ax)
     drawn = draw_scene(scene_of_motion(solution, snapshots), view, figure, ax)
     if figure is None and ax is None:
-        title(drawn, solution)
+        with settings():
+            title(drawn, solution)
     return drawn
 
 

@@ -22,6 +22,8 @@ from trajopt.report.tables import image_tag
 from trajopt.solution.solution import Solution
 from trajopt.terms.term import Capsule
 
+SMALLER = 0.7  # of a figure's size in print, with the same letters: a telephone shows them at 9 pixels, not 6
+
 
 def turning_plot(scene: Scene) -> Plot:
     """Traces and layout as Plotly takes them: snapshots, path, obstacles, targets, one scale on all axes."""
@@ -72,7 +74,10 @@ def picture(solution: Solution, script: bool) -> Iterator[str]:
     if script and len(scene.planes) > 1:
         yield f'<div class="plot tall" {data_attribute(turning_plot(scene))}></div>'
         return
-    content, (width, height) = svg_of(motion(solution))
+    figure = motion(solution)
+    width, height = SMALLER * figure.get_size_inches()
+    figure.set_size_inches(width, height)
+    content, _ = svg_of(figure)
     rows = ceil(2.0 * height / width)  # a chart is about twice as wide as high
     image = image_tag(content, "image/svg+xml", "the robot in snapshots")
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'

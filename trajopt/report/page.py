@@ -124,7 +124,7 @@ td.number { text-align: right; font-variant-numeric: tabular-nums }
 .tall { grid-row: span 2 }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(430px, 100%), 1fr)); gap: 1em }
 .charts { grid-auto-flow: dense }
-figure { margin: 0 }
+figure { margin: 0 } .charts img { width: 100% }
 table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
 .prose { white-space: pre-wrap; overflow-wrap: anywhere } td.long { overflow-wrap: anywhere }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 1.5em }

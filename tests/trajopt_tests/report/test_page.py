@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -41,6 +42,9 @@ def test_a_report_fits_a_telephone(solution):
     widths = re.findall(r"(?<![-\w(])(?:min-)?width:\s*(\d+)px", page)
     assert all(int(width) < 390 for width in widths)
     assert all("viewBox" in svg and 'width="100%"' in svg for svg in re.findall(r"<svg[^>]*>", page))
+    robot = b64decode(re.findall(r"data:image/svg.xml;base64,([^\"]*)", page)[0]).decode()
+    width = float(re.findall(r'viewBox="0 0 ([0-9.]+) ', robot)[0])
+    assert 7.5 * 366.0 / width > 8.5  # pixels of letters of 7.5 points, 366 for the column
     verdict = re.search(r'<pre class="prose">(PASS.*?)</pre>', page, re.DOTALL)
     assert verdict and "proved for all times" in verdict[1]  # sentences are wrapped
     (columns,) = re.findall(r"<pre>(constraint .*?)</pre>", page, re.DOTALL)
