@@ -28,6 +28,7 @@ extensions = [
     "docstrings",
     "mathml",
     "reference_pages",
+    "search_passages",  # sections and counts of their words in the index of the search
     "tutorial_notebooks",
 ]
 exclude_patterns = [

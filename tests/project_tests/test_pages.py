@@ -183,7 +183,8 @@ def test_commands_of_a_page_exist_with_their_options(page):
 @pytest.fixture
 def extensions(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS / "extensions"))
-    return SimpleNamespace(docstrings=import_module("docstrings"), pages=import_module("reference_pages"))
+    names = {"docstrings": "docstrings", "pages": "reference_pages", "search": "search_passages"}
+    return SimpleNamespace(**{name: import_module(module) for name, module in names.items()})
 
 
 def test_docstrings_become_lists_links_and_blocks(extensions):
@@ -220,6 +221,28 @@ def test_the_reference_has_every_public_name(extensions):
                 assert re.search(rf"^\.\. (autoclass|autofunction|py:data):: {name}\.{public}$", page, re.M)
     page = extensions.pages.problems_page()
     assert all(f"\n{name}\n---" in page for name in problems.__all__)
+
+
+def test_the_search_counts_words_of_sections_and_more_those_of_headings(extensions):
+    language = SimpleNamespace(
+        split=re.compile(r"\w+").findall,
+        stem=lambda word: word.rstrip("s"),
+        word_filter=lambda word: word != "the",
+    )
+    arm = extensions.search.Section("arm", "An arm", "The torques of the arm")
+    limits = extensions.search.Section("limits", "Limits", "torque_limits")
+    index = extensions.search.counted(
+        [[], [arm, limits]], lambda text: extensions.search.stems(text, language)
+    )
+    assert index["passages"] == [
+        [1, "", "", 3],
+        [1, "limits", "Limits", 3],
+    ]
+    heading, title = extensions.search.HEADING, extensions.search.TITLE
+    assert index["counts"]["arm"] == [0, 1 + heading, 1, title]
+    assert index["counts"]["torque"] == [0, 1, 1, 1]
+    assert index["counts"]["limit"] == [1, 1 + heading]
+    assert index["counts"]["torque_limit"] == [1, 1]
 
 
 def test_every_page_is_in_the_table_of_contents():
