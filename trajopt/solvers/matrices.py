@@ -202,8 +202,8 @@ def sparse_hessian(program: Program, values: Array) -> sparse.csr_array:
     return sparse.csr_array(lower + sparse.tril(lower, -1).T)
 
 
-def scattered(values: np.ndarray, places: np.ndarray | list[int], size: int) -> np.ndarray:
-    """Values at places, numbers or a mask, of a vector (size,) that is zero elsewhere."""
+def scattered(values: np.ndarray, places: np.ndarray | list[int] | slice, size: int) -> np.ndarray:
+    """Values at places, numbers, a mask or a slice, of a vector (size,) that is zero elsewhere."""
     whole = np.zeros(size)
     whole[places] = values
     return whole

@@ -56,7 +56,9 @@ def test_limits_that_join_the_active_set_are_left_to_the_general_step(cart, monk
     step = compiled.step(state, **given)
     assert step.is_new and not is_composed(compiled, step)
     assert step.u(0.0)[0] == pytest.approx(-15.0, abs=1e-9)
-    np.testing.assert_array_equal(step.result.y, general(compiled, monkeypatch, state, **given).result.y)
+    # Rows that joined keep their places in the factors: what is kept decides the last digits
+    again = general(compiled, monkeypatch, state, **given).result.y
+    np.testing.assert_allclose(step.result.y, again, rtol=0.0, atol=1e-12)
 
 
 def test_problem_and_program_of_a_step_are_those_of_its_values(cart):

@@ -309,7 +309,7 @@ class _Homotopy:
         return QuadraticSolution(d, mu, self.side, tau, changes, self.factors)
 
     def _solved(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """d and the multipliers of the active constraints at tau = 1, improved by their residual once.
+        """d and the multipliers of the active constraints at tau = 1, corrected where residuals are large.
 
         The third is the residual that is left, relative to the right-hand side or to 1.
         """
@@ -321,9 +321,11 @@ class _Homotopy:
             return right - np.concatenate([program.H @ d + A.T @ mu, A @ d])
 
         found = self.factors.with_borders(self._goal, right[self.n :])
-        found = found + self.factors.solve(rest(found))
-        size = max(1.0, float(np.abs(right).max(initial=0.0)))
-        return found[: self.n], found[self.n :], float(np.abs(rest(found)).max(initial=0.0)) / size
+        left, size = rest(found), max(1.0, float(np.abs(right).max(initial=0.0)))
+        if not np.abs(left).max(initial=0.0) <= ROUNDING * size:
+            found = found + self.factors.solve(left)
+            left = rest(found)
+        return found[: self.n], found[self.n :], float(np.abs(left).max(initial=0.0)) / size
 
 
 def factorized(H: Matrix, A: Matrix, active: list[int], patterns: Patterns) -> KktFactors | None:

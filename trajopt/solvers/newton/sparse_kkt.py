@@ -12,7 +12,8 @@ The order of pivots is found from where the entries of the matrix stand:
 Every constraint is paired with an unknown of its own, and both are one pivot, a block of two: [h a; a 0] has
 pivots of both signs however small h is, so that no rows need to be exchanged. The pairing has the largest
 product of |a| (Duff and Pralet, SIAM J. Matrix Anal. Appl. 27, 2005, 313); the blocks follow each other by
-least degree, which keeps L sparse.
+least degree, which keeps L sparse. Constraints that become active later are pivots of their own behind all
+blocks, and those that are no longer active keep their rows, without entries: no other order has to be found.
 """
 
 from __future__ import annotations
@@ -23,30 +24,40 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from trajopt.base.tolerances import NOT_ZERO
-from trajopt.solvers.matrices import Triplets, largest_entry
+from trajopt.solvers.matrices import Triplets, largest_entry, scattered
 from trajopt.solvers.solver import DEPENDENT, FEASIBILITY, REGULARIZATION, ROUNDING
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
 
 EPS = float(np.finfo(float).eps)
-MOST_FILL = 1.3  # of the entries of L, in an order that was found for other constraints
+MOST_FILL = 1.3  # of the entries of L and of the constraints, in an order that was found for others
 MOST_PATTERNS = 4  # that are kept: the active sets of steps and of checks, and those of a few inputs
 
 
 class KktPattern:
-    """Places of the entries of K.
+    """Places of the entries of K with the constraints `active`.
 
     kept : the entries of A in rows of active constraints, at (held_rows, held_columns) of A_W
+    place : of every constraint its row of A_W, -1 where it is none of them
     known : the order of unknowns for other active constraints, see `PivotOrder`
+    partner : of every constraint its unknown, -1 for those behind all unknowns; None: these are found
+    is_poor : whether a factorization had pivots whose signs are not certain
     """
 
     def __init__(
-        self, H: Triplets, A: Triplets, active: list[int], known: UnknownOrder | None = None
+        self,
+        H: Triplets,
+        A: Triplets,
+        active: list[int],
+        known: UnknownOrder | None = None,
+        partner: np.ndarray | None = None,
     ) -> None:
-        self._known = known
+        self._known, self.is_poor = known, False
+        self._partner = None if partner is None else partner[active]
         n, row = H.shape[0], np.full(A.shape[0], -1)
         row[active] = np.arange(len(active))
+        self.place = row
         self.kept = np.flatnonzero(row[A.rows] >= 0)
         held = Triplets(row[A.rows[self.kept]], A.columns[self.kept], A.data[self.kept], (len(active), n))
         self._parts = H, held
@@ -59,8 +70,14 @@ class KktPattern:
     def order(self) -> PivotOrder | None:
         """The order of pivots; None where a constraint has no unknown of its own, and K is singular."""
         H, held = self._parts
-        partner = paired(held)
+        partner = paired(held) if self._partner is None else self._partner
         return None if partner is None else PivotOrder(H, held, partner, self._known)
+
+    @property
+    def partner(self) -> np.ndarray:
+        """The unknown that every constraint of A is paired with, -1 where there is none."""
+        assert self.order is not None
+        return np.append(self.order.partner, -1)[self.place]
 
     @property
     def known(self) -> UnknownOrder | None:
@@ -73,7 +90,9 @@ Factors: TypeAlias = Any  # `OrderedFactors` or `SuperLuFactors`; None where K i
 Patterns = dict[tuple[int, ...], KktPattern]  # by active constraints: the last ones
 
 
-def pattern_of(H: Triplets, A: Triplets, active: list[int], patterns: Patterns) -> KktPattern:
+def pattern_of(
+    H: Triplets, A: Triplets, active: list[int], patterns: Patterns, partner: np.ndarray | None = None
+) -> KktPattern:
     """The pattern of K for these constraints, made where it is not among the last ones."""
     key = tuple(active)
     found = patterns.get(key)
@@ -81,14 +100,39 @@ def pattern_of(H: Triplets, A: Triplets, active: list[int], patterns: Patterns) 
         for old in list(patterns)[: max(0, len(patterns) - MOST_PATTERNS + 1)]:
             patterns.pop(old, None)  # another thread may have done so
         known = next((each.known for each in reversed(tuple(patterns.values())) if each.known), None)
-        found = patterns[key] = KktPattern(H, A, active, known)
+        found = patterns[key] = KktPattern(H, A, active, known, partner)
     return found
+
+
+def pattern_around(H: Triplets, A: Triplets, active: list[int], patterns: Patterns) -> KktPattern:
+    """A pattern with these constraints, and with others that were active before.
+
+    Limits of a horizon come and go, some tens of them beside hundreds of equations. Rows that join come last
+    in the order of pivots, so that those before keep their places.
+    """
+    most = MOST_FILL * len(active)
+    last = [each for each in reversed(tuple(patterns.values())) if not each.is_poor]
+    for found in last:
+        if found.shape[0] - H.shape[0] <= most and (found.place[active] >= 0).all():
+            return found
+    if last and (order := last[0].order) is not None:
+        place = last[0].place.copy()
+        place[active] = 0
+        rows = np.flatnonzero(place >= 0).tolist()
+        if len(rows) <= min(most, H.shape[0]) and tuple(rows) not in patterns:
+            found = pattern_of(H, A, rows, patterns, last[0].partner)
+            if found.order is not None and found.order.of_unknowns is order.of_unknowns:
+                return found
+            patterns.pop(tuple(rows), None)  # L would be too long
+    return pattern_of(H, A, active, patterns)
 
 
 class SparseKkt:
     """K and its factors, those of a fixed order of pivots first.
 
-    The signs of the pivots show whether H is positive definite along the constraints (Sylvester).
+    The signs of the pivots show whether H is positive definite along the constraints (Sylvester). The order
+    may be one with further constraints, as long as these are not active their rows are zero but for -1 on the
+    diagonal: one negative pivot for each, and multipliers of zero.
 
     is_single : for few factorizations with this pattern: SuperLU says how definite H is, where it can, which
         takes a tenth of the time that the order of pivots does
@@ -98,13 +142,21 @@ class SparseKkt:
         self, H: Triplets, A: Triplets, active: list[int], patterns: Patterns, is_single: bool = False
     ) -> None:
         self._n, self._m, self._is_single = H.shape[0], len(active), is_single
-        self._pattern = pattern_of(H, A, active, patterns)
-        self._H, self._held, self._size = H, A.data[self._pattern.kept], largest_entry(H)
+        pattern = self._pattern = (pattern_of if is_single else pattern_around)(H, A, active, patterns)
+        self._H, self._held, self._size = H, A.data[pattern.kept], largest_entry(H)
+        #: places of the unknowns and of the active constraints among the rows of the pattern, and the others
+        self._own = np.concatenate([np.arange(self._n), self._n + pattern.place[active]])
+        self._idle = np.ones(pattern.shape[0], dtype=bool)
+        self._idle[self._own] = False
+        if self._own.size < self._idle.size:
+            self._held[self._idle[self._n + pattern.held_rows]] = 0.0
 
     @functools.cached_property
     def _factors(self) -> Factors:
         order = self._pattern.order
-        return None if order is None else OrderedFactors(order, self._H.data, self._held, self._size)
+        if order is None:
+            return None
+        return OrderedFactors(order, self._H.data, self._held, self._size, self._idle)
 
     @property
     def is_solved_in_order(self) -> bool:
@@ -125,7 +177,7 @@ class SparseKkt:
     @property
     def _is_unique(self) -> bool:
         """True if the factors solve the probe and find a known solution again, as those of a regular K do."""
-        known = np.cos(np.arange(self._n + self._m))
+        known = self._whole(np.cos(np.arange(self._n + self._m)))
         found = self._factors.solve(self._K @ known)[0]
         return max(self._factors.solve(self._probe)[1], np.abs(found - known).max(initial=0.0)) <= FEASIBILITY
 
@@ -135,15 +187,22 @@ class SparseKkt:
 
         The solution for a right-hand side in the rows of constraints grows along all such w.
         """
-        w = np.zeros(self._m) if self._probed is None else self._probed[0][self._n :]
+        if self._probed is None:
+            return np.zeros(0, dtype=int)
+        w = self._probed[0][self._n :]
         w = w / max(float(np.abs(w).max(initial=0.0)), NOT_ZERO)
         rest = np.bincount(self._pattern.held_columns, self._held * w[self._pattern.held_rows], self._n)
         is_one = w.any() and np.abs(rest).max() <= DEPENDENT
-        return np.flatnonzero(np.abs(w) > np.sqrt(DEPENDENT)) if is_one else np.zeros(0, dtype=int)
+        large = np.flatnonzero(np.abs(w[self._own[self._n :] - self._n]) > np.sqrt(DEPENDENT))
+        return large if is_one else np.zeros(0, dtype=int)
 
     @property
     def _probe(self) -> np.ndarray:
-        return np.append(np.zeros(self._n), np.cos(np.arange(self._m)))
+        return self._whole(np.append(np.zeros(self._n), np.cos(np.arange(self._m))))
+
+    def _whole(self, right: np.ndarray) -> np.ndarray:
+        """A right-hand side with the rows of the pattern, zero in those that are not active."""
+        return scattered(right, self._own, self._idle.size)
 
     @functools.cached_property
     def _probed(self) -> tuple[np.ndarray, float] | None:
@@ -163,11 +222,11 @@ class SparseKkt:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution, corrected by its residual once."""
-        return self._factors.solve(right)[0]
+        return self._factors.solve(self._whole(right))[0][self._own]
 
     def solve_along(self, right: np.ndarray) -> np.ndarray:
         """x (n,) of K [x; z] = [right; 0], along the constraints, where H is strict along them."""
-        return self._sure_factors.solve(np.concatenate([right, np.zeros(self._m)]))[0][: self._n]
+        return self._sure_factors.solve(scattered(right, slice(self._n), self._idle.size))[0][: self._n]
 
     @functools.cached_property
     def _sure_factors(self) -> Factors:
@@ -175,6 +234,7 @@ class SparseKkt:
         if self._is_single and self._by_superlu is not None:
             return self._by_superlu
         if self._factors is None or not self._factors.is_sure:
+            self._pattern.is_poor = True
             return self._by_superlu
         return self._factors
 
@@ -191,7 +251,9 @@ class SparseKkt:
     @property
     def _lowered(self) -> np.ndarray:
         # Of 1 / |H|, so that no pivot is zero: what that changes is corrected by the residual of a solve.
-        return np.repeat([0.0, -REGULARIZATION / self._size], [self._n, self._m])
+        lowered = np.where(self._idle, -1.0, -REGULARIZATION / self._size)
+        lowered[: self._n] = 0.0
+        return lowered
 
 
 class OrderedFactors:
@@ -201,11 +263,14 @@ class OrderedFactors:
 
     H, A : the entries of both
     size : of the largest entry of H
+    idle : rows of constraints that are not active, which have no entries of A: -1 stands on their diagonal
     positive : the number of positive pivots
     is_sure : whether no pivot was lifted, and rounding has changed the diagonal by less than such a pivot
     """
 
-    def __init__(self, order: PivotOrder, H: np.ndarray, A: np.ndarray, size: float) -> None:
+    def __init__(
+        self, order: PivotOrder, H: np.ndarray, A: np.ndarray, size: float, idle: np.ndarray
+    ) -> None:
         from trajopt.solvers.newton import ldl_kernels
 
         self._kernels, self._order = ldl_kernels, order
@@ -214,6 +279,7 @@ class OrderedFactors:
         ldl_kernels.upper_triangle(order.slots, H, A, self._values)
         self._L, self._inverse = np.empty(layout.columns[-1]), np.empty((rows, 2))
         least = np.where(order.is_unknown, REGULARIZATION * size, -REGULARIZATION / size)
+        least[idle[order.order]] = -1.0
         self._layout = tuple(layout)
         found = ldl_kernels.factorize(self._layout, self._values, least, ROUNDING, self._L, self._inverse)
         self.positive, lifted, growth = found
@@ -317,6 +383,7 @@ class PivotOrder:
 
     order : (n + m,), row k of the factors is row order[k] of K
     is_unknown : (n + m,), which of its rows belong to unknowns
+    partner : (m,), the unknown that every constraint is paired with, -1 for those behind all unknowns
     slots : for every entry of H, which has both triangles, and of A its place in the upper triangle of K in
         this order; entries of the lower triangle have one more than there are
     """
@@ -324,26 +391,25 @@ class PivotOrder:
     def __init__(
         self, H: Triplets, A: Triplets, partner: np.ndarray, known: UnknownOrder | None = None
     ) -> None:
-        """partner : (m,), the unknown that every constraint is paired with."""
+        self.partner = partner
         if known is not None:
-            self._arrange(H, A, partner, known.places)
+            self._arrange(H, A, known.places)
             self.of_unknowns = known
             if self.layout.columns[-1] <= MOST_FILL * known.entries:
                 return
-        n = H.shape[0]
-        blocks = np.concatenate([np.arange(n), partner])
-        rows, columns = np.concatenate([H.rows, A.columns]), np.concatenate([H.columns, n + A.rows])
-        places = _least_degree(blocks[rows], blocks[columns], n)
-        self._arrange(H, A, partner, places)
+        n, paired = H.shape[0], partner[A.rows] >= 0
+        rows = np.concatenate([H.rows, A.columns[paired]])
+        places = _least_degree(rows, np.concatenate([H.columns, partner[A.rows[paired]]]), n)
+        self._arrange(H, A, places)
         self.of_unknowns = UnknownOrder(places, int(self.layout.columns[-1]))
 
-    def _arrange(self, H: Triplets, A: Triplets, partner: np.ndarray, places: np.ndarray) -> None:
-        n, m = H.shape[0], A.shape[0]
+    def _arrange(self, H: Triplets, A: Triplets, places: np.ndarray) -> None:
+        n, m, behind = H.shape[0], A.shape[0], self.partner < 0
         rows, columns = np.concatenate([H.rows, A.columns]), np.concatenate([H.columns, n + A.rows])
-        blocks = places[np.concatenate([np.arange(n), partner])]
+        blocks = np.concatenate([places, np.where(behind, n - 1 + np.cumsum(behind), places[self.partner])])
         self.order = np.lexsort((np.arange(n + m), blocks))
         place, self.is_unknown = np.argsort(self.order), self.order < n
-        starts = np.searchsorted(blocks[self.order], np.arange(n + 1))
+        starts = np.searchsorted(blocks[self.order], np.arange(n + np.count_nonzero(behind) + 1))
         above, below = place[rows], place[columns]
         above[H.rows.size :], below[H.rows.size :] = np.sort([above[H.rows.size :], below[H.rows.size :]], 0)
         upper = np.flatnonzero(above <= below)

@@ -269,3 +269,79 @@ def test_unknowns_keep_their_order_for_other_active_constraints(seed):
         found.of_unknowns is known.of_unknowns
         or found.layout.columns[-1] <= (alone._pattern.order.layout.columns[-1])
     )
+
+
+@fast_first("kind", ["scaled", "flat", "indefinite", "convex"])
+def test_constraints_that_are_not_active_stay_in_the_pattern_and_change_nothing(kind):
+    """Subsets of active constraints, in any order, solve as with a pattern of their own, SuperLU as well.
+
+    The last rows of the pattern joined later, and are behind all unknowns.
+    """
+    rng, kept, compared = np.random.default_rng(6), 0, 0
+    for _ in range(60):
+        H, A, shift = random_program(rng, kind)
+        if len(A) < 5:
+            continue
+        rows, own, patterns = triplets(A), triplets(H, shift), {}
+        for count in (len(A) - len(A) // 5, len(A)):
+            SparseKkt(own, rows, list(range(count)), patterns)
+        last = next(reversed(patterns.values()))
+        if last.order is None:
+            continue
+        behind = last.partner[-(len(A) // 5) :] < 0
+        active = rng.permutation(len(A))[: len(A) - len(A) // 5].tolist()
+        around, alone = (SparseKkt(own, rows, active, each) for each in (patterns, {}))
+        kept += len(patterns) == 2 and behind.all()
+        if not (around.is_solved_in_order and alone.is_solved_in_order):
+            continue
+        K = np.block([[H + shift * np.eye(len(H)), A[active].T], [A[active], np.zeros(2 * (len(active),))]])
+        right, compared = np.append(np.zeros(len(H)), rng.normal(size=len(active))), compared + 1
+
+        def assert_solves(kkt, K=K, right=right):
+            found = kkt.solve(right)
+            rest, size = np.abs(K @ found - right).max(), (np.abs(K) @ np.abs(found)).max()
+            assert rest <= max(1e-6, 1e-12 * size)
+
+        assert_solves(around)
+        if around._factors.is_sure and alone._factors.is_sure:
+            assert around.negative == alone.negative
+        if (by_superlu := around._by_superlu) is not None:
+            around._factors = by_superlu
+            if by_superlu.solve(around._whole(right))[1] <= 1e-6:
+                assert_solves(around)
+            if around._sure_factors is by_superlu and alone._factors.is_sure:
+                assert by_superlu.positive == alone._factors.positive
+    assert kept > 10 and compared > 10
+
+
+def test_limits_that_join_share_a_pattern_with_those_that_left():
+    rng, n, patterns = np.random.default_rng(7), 30, {}
+    H, A = triplets(np.diag(rng.uniform(1.0, 2.0, n)), 0.0), triplets(np.eye(n)[:20])
+    for active in ([*range(10)], [*range(1, 11)], [*range(9), 10], [*range(2, 10)]):
+        SparseKkt(H, A, active, patterns)
+    assert [*patterns] == [(*range(10),), (*range(11),)]
+    SparseKkt(H, A, [15, 16], patterns)  # with the rows of twelve others L would be longer than its own
+    assert (15, 16) in patterns
+
+
+def test_dependent_constraints_are_named_beside_those_that_are_not_active():
+    rng, n, patterns = np.random.default_rng(8), 20, {}
+    A = rng.normal(size=(8, n))
+    A /= np.linalg.norm(A, axis=1)[:, None]
+    A[6] = (A[1] - A[3]) / np.linalg.norm(A[1] - A[3])
+    H, rows = triplets(np.diag(rng.uniform(1.0, 2.0, n)), 0.0), triplets(A)
+    SparseKkt(H, rows, list(range(8)), patterns)
+    kkt = SparseKkt(H, rows, [7, 6, 5, 4, 3, 2, 1], patterns)
+    assert len(patterns) == 1 and not kkt.exists
+    np.testing.assert_array_equal(SparseKkt(H, rows, [7, 6, 5, 4, 3, 2, 1], patterns).dependent, [1, 4, 6])
+    assert SparseKkt(H, rows, [7, 6, 5, 4, 3, 2], patterns).exists
+
+
+def test_a_pattern_with_poor_pivots_is_left_to_its_own_active_set():
+    n, patterns = 12, {}
+    H, A = triplets(np.eye(n), 0.0), triplets(np.eye(n)[:8])
+    flat = Triplets(H.rows, H.columns, H.data * (H.rows < n - 1), H.shape)  # one pivot is lifted
+    assert not SparseKkt(flat, A, [*range(8)], patterns).is_strict
+    assert SparseKkt(H, A, [*range(7)], patterns).is_strict
+    assert SparseKkt(H, A, [*range(8)], patterns).is_strict
+    assert [*patterns] == [(*range(8),), (*range(7),)]
