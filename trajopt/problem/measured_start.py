@@ -24,7 +24,7 @@ from scipy import linalg
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.graph.graph import ChainRule, Graph
+from trajopt.graph.graph import ChainRule, Graph, fused
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.contacts.contact_rows import above, lands, stands, stays, touches
 from trajopt.problem.contacts.loop_poses import NEARLY, fixed_at
@@ -54,12 +54,15 @@ class StartRow:
 
     single : whether it holds at the start and nowhere else
     of_v : (width,) components that depend on the velocities
+    names, units : of the components, in reports
     """
 
     number: int
     known: Array
     of_v: Array
     single: bool
+    names: Sequence[str]
+    units: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +93,8 @@ class MeasuredStart:
             return None
         several = [problem.constraints[row.number].term for row in decided]
         rates = rates_of(problem) if problem.measured else None
-        return MeasuredStart(decided, graph_of(problem.independent_copy(), several), rates)
+        graph = graph_of(problem.independent_copy(), several)
+        return MeasuredStart(decided, fused(graph, [term.quantity for term in several]), rates)
 
     @cached_property
     def _chain(self) -> ChainRule:
@@ -120,7 +124,7 @@ class MeasuredStart:
             changed, by, change = at.relaxed(row, own)
             if changed is not own:
                 other.constraints[row.number] = changed
-                told += _told(other, changed, by, change)
+                told += _told(row, changed, by, change)
         _lift_from_measured_places(other)
         other.relaxations = tuple(told)
         return other
@@ -137,17 +141,12 @@ class StartState:
             self.leaves[parameter_leaf(name)] = own.lower[None]
         lower, upper = problem.trajectory.duration_bounds
         self.duration = float(lower[0]) if lower[0] == upper[0] else 0.0
-        self._evaluate()
-
-    def _evaluate(self) -> None:
-        graph, chain = self.rows.graph, self.rows._chain
         self.leaves |= {"q": self.q[None], "v": self.v[None]}
-        values, partials = graph.values_and_partials(self.leaves)
-        self.values = {name: each[0] for name, each in values.items()}
-        self.D = chain.jacobian(partials, 1, np.dtype(float))[0]
+        self.values, partials = rows.graph.values_and_partials(self.leaves)
+        self.D = rows._chain.jacobian(partials, 1, np.dtype(float))[0]
 
     def value(self, row: StartRow) -> Array:
-        return self.values[self.problem.constraints[row.number].term.quantity]
+        return self.values[self.problem.constraints[row.number].term.quantity][0]
 
     def slope(self, row: StartRow, by: str) -> Array:
         """(width, n) the derivative by "q", "v" or "t", (width, 1)."""
@@ -182,7 +181,7 @@ class StartState:
         told: dict[tuple[str, str], Relaxation] = {}
         for row, mask in pairs:
             own = problem.constraints[row.number]
-            for each in _told(problem, own, np.where(mask, self.misfit(row), 0.0), "velocity changed"):
+            for each in _told(row, own, np.where(mask, self.misfit(row), 0.0), "velocity changed"):
                 told.setdefault((_foot_of(problem, each.constraint), each.component), each)
         J = np.concatenate([self.slope(row, "v")[mask] for row, mask in pairs])
         mass = getattr(problem.dynamics, "mass_matrix", None)
@@ -194,7 +193,9 @@ class StartState:
         for number, each in enumerate(problem.constraints):
             if _states(each, "v"):
                 problem.constraints[number] = replace(each, lower=self.v.copy(), upper=self.v.copy())
-        self._evaluate()
+        # Later slopes are asked for of rows that do not depend on v alone: those of D stay
+        self.leaves["v"] = self.v[None]
+        self.values = self.rows.graph.values(self.leaves)
         return list(told.values())
 
     def relaxed(self, row: StartRow, own: Constraint) -> tuple[Constraint, Array, str]:
@@ -344,7 +345,10 @@ def _start_row(problem: Problem, graph: Graph, number: int, own: Constraint, kno
             of_q |= by
         if leaf == "v":
             of_v |= by
-    return StartRow(number, ~depends & (of_q | of_v), of_v, own.over.nodes(problem.trajectory).size == 1)
+    single = own.over.nodes(problem.trajectory).size == 1
+    names = problem.component_names(own.term.quantity, width)
+    units = problem.term_units(own.term, width)
+    return StartRow(number, ~depends & (of_q | of_v), of_v, single, names, units)
 
 
 def _fixed_parameters(problem: Problem) -> list[str]:
@@ -360,19 +364,21 @@ def _foot_of(problem: Problem, constraint: str) -> str:
 
 def _states(own: Constraint, names: str) -> bool:
     """True if it says what q or v is at the start, of components that are not free."""
+    if own.term.quantity not in names:
+        return False
     free = np.isinf(own.lower) & np.isinf(own.upper)
-    return own.over == START and own.term.quantity in names and bool((_is_equation(own) | free).all())
+    return own.over == START and bool((_is_equation(own) | free).all())
 
 
 def _is_equation(own: Constraint) -> Array:
     return own.lower == own.upper
 
 
-def _told(problem: Problem, own: Constraint, by: Array, change: str) -> list[Relaxation]:
+def _told(row: StartRow, own: Constraint, by: Array, change: str) -> list[Relaxation]:
     if own.hold == "implied":  # told by the row at the start
         return []
-    names, units = problem.component_names(own.term.quantity, by.size), problem.term_units(own.term, by.size)
-    return [Relaxation(own.name, names[i], float(by[i]), units[i], change) for i in np.flatnonzero(by)]
+    changed = np.flatnonzero(by).tolist()
+    return [Relaxation(own.name, row.names[i], float(by[i]), row.units[i], change) for i in changed]
 
 
 def _lift_from_measured_places(problem: Problem) -> None:
