@@ -22,7 +22,7 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import Block, Values
 from trajopt.graph.quantities import SPLINE_LEAVES, integrand
 from trajopt.problem.problem import Problem
-from trajopt.solvers.matrices import entries_of_rows
+from trajopt.solvers.matrices import entries_of_rows, product
 from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.polynomial_bounds import control_point_rows
 from trajopt.splines.trajectory import Nodes
@@ -101,7 +101,7 @@ class RowGroup:
         full[self.kept] = values
         return full.reshape(self.has_lower.shape)
 
-    @property
+    @cached_property
     def node(self) -> Array:
         """The node that reports name for each row of the weights: the last one with a weight, (rows,).
 
@@ -278,7 +278,7 @@ class ConstantRows:
             own = values[group.quantity]
             at = np.zeros((group.weights.shape[1], own.shape[1]))
             at[self.leaf_map.kept] = own
-            now, fixed = group.spread(group.matrix @ at.ravel()), group.kept.reshape(group.shape)
+            now, fixed = group.spread(product(group.matrix, at.ravel())), group.kept.reshape(group.shape)
             lower, upper = group.limits(given)
             slack = AGREEMENT * np.maximum(1.0, np.abs(now))
             wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
