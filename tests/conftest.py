@@ -3,6 +3,7 @@
 import functools
 import gc
 import itertools
+import multiprocessing
 import os
 import signal
 import sys
@@ -148,6 +149,20 @@ def looks_take_a_second(monkeypatch, pass_time):
 
     looks = itertools.count()
     monkeypatch.setattr(solver, "time", SimpleNamespace(monotonic=lambda: float(next(looks))))
+
+
+@pytest.fixture
+def forked_workers(monkeypatch):
+    """Processes of a study are forked from one that has imported what they need, which takes a new one 2 s.
+
+    Those of scripts and commands, which tests start as users do, are new ones.
+    """
+    from trajopt.studies.workers import workers
+
+    if sys.platform != "win32":  # which cannot fork
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["trajopt.studies.multistart", "trajopt.solvers.ipopt", "problems"])
+        monkeypatch.setattr(workers, "get_context", lambda _: context)
 
 
 @pytest.fixture

@@ -15,6 +15,10 @@ STEPS = [
 ]
 
 
+#: A turn of the first joint, whose answer is found in a tenth of the time
+TURN = [*STEPS[:1], {"to": {"q": [0.5, -1.2, 1.4, -1.8, -1.57, 0.0]}}, {"limits": {"acceleration": 10.0}}]
+
+
 def run(folder, steps, *options):
     source = (files("problems") / "robots" / "ur5.urdf").read_text(encoding="utf-8")
     (folder / "ur5.urdf").write_text(source, encoding="utf-8")
@@ -43,7 +47,7 @@ def test_a_table_and_a_trajectory_are_written(tmp_path):
 @pytest.mark.long
 def test_a_film_is_written_beside_a_c_header(tmp_path, few_pictures):
     header = tmp_path / "2 moves.h"  # no name of C
-    done = run(tmp_path, STEPS, "--json", "--view", str(tmp_path / "motion.gif"), "--out", str(header))
+    done = run(tmp_path, TURN, "--json", "--view", str(tmp_path / "motion.gif"), "--out", str(header))
     assert done.exit_code == 0, done.output
     assert (tmp_path / "motion.gif").read_bytes().startswith(b"GIF89a")
     text = header.read_text(encoding="utf-8")

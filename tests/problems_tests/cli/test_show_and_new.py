@@ -13,6 +13,7 @@ from library_solutions import solved_at_defaults
 
 import problems
 import trajopt
+from problems.cli import figures
 from problems.cli.command_line import main
 from problems.cli.commands.new import KINDS
 from problems.cli.problem_file import build_file, from_file
@@ -115,6 +116,8 @@ def draw(solution, folder, ending):
 
 @pytest.mark.long
 def test_a_problem_file_adds_figures_of_its_own(tmp_path, monkeypatch):
+    """Beside one figure of every solution: the others change nothing about it."""
+    monkeypatch.setattr(figures, "figures_of", lambda _: ["joints"])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(OWN_FIGURE, encoding="utf-8")
     solved = run("solve", "mine.py", "--plot", "--report", "--out", "out")

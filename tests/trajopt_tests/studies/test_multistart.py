@@ -27,7 +27,7 @@ class Dying:
 
 
 @pytest.mark.long
-def test_the_table_is_the_same_for_one_process_and_for_two():
+def test_the_table_is_the_same_for_one_process_and_for_two(forked_workers):
     alone = multistart(small, starts=3, processes=1)
     together = multistart(small, starts=3, processes=2)
     assert [s.objective for s in alone.starts] == [s.objective for s in together.starts]
@@ -52,7 +52,7 @@ def test_failures_stay_in_the_table_with_their_message():
 
 
 @pytest.mark.long
-def test_a_process_that_dies_becomes_a_row():
+def test_a_process_that_dies_becomes_a_row(forked_workers):
     table = multistart(small, starts=1, solver=Dying(), processes=2)
     assert table.starts[0].status == "failed" and "WorkerDiedError" in table.starts[0].error
 

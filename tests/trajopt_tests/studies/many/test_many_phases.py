@@ -38,7 +38,7 @@ def least(jump, duration=1.0):
 
 
 @pytest.mark.long
-def test_phases_of_a_list_are_solved_in_other_processes():
+def test_phases_of_a_list_are_solved_in_other_processes(forked_workers):
     jumps = [0.0, 0.3, -0.2]
     study = trajopt.solve_many([halves(jump) for jump in jumps], processes=2)
     assert [point.objective for point in study.points] == pytest.approx(list(map(least, jumps)), rel=1e-8)

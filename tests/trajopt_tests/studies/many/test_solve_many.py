@@ -24,7 +24,7 @@ def moved(mass):
 
 
 @pytest.mark.long
-def test_solutions_come_in_the_order_given_and_know_their_problems():
+def test_solutions_come_in_the_order_given_and_know_their_problems(forked_workers):
     given, seen = [moved(mass) for mass in MASSES], []
     study = trajopt.solve_many(given, processes=2, progress=lambda done: seen.append(done.point.number))
     assert [solution.duration for solution in study.solutions] == pytest.approx(DURATIONS, rel=1e-6)
