@@ -130,7 +130,7 @@ def wait_long(path):
 
 @pytest.mark.faults
 @pytest.mark.long
-def test_a_pool_that_a_dead_process_broke_is_replaced(tmp_path):
+def test_a_pool_that_a_dead_process_broke_is_replaced(tmp_path, forked_workers):
     keys = [str(tmp_path / f"{i}") for i in range(2)]
 
     def outcomes_from(pool):
@@ -149,7 +149,7 @@ def test_a_pool_that_a_dead_process_broke_is_replaced(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.faults
-def test_own_processes_end_at_once(tmp_path):
+def test_own_processes_end_at_once(tmp_path, forked_workers):
     path = tmp_path / "begun"
     with opened(None, 2) as workers:
         outcomes = outcomes_of([single(Call(i, wait_long, (str(path),))) for i in range(2)], workers)
