@@ -29,7 +29,6 @@ class Size:
     impossible: int | None = None
     casadi_seconds: float = 400.0  # of a solve
     max_iterations: int | None = None  # None: as many as the problem recommends
-    fits: int = 10  # evaluations of a fit of weights
 
     def solver(self, problem: trajopt.Problem) -> Solver | None:
         """The solver that a walk recommends with the limit of iterations; None without one."""
@@ -40,4 +39,4 @@ class Size:
         return replace(rounds, solver=replace(rounds.solver, max_iterations=self.max_iterations))
 
 
-SMALLEST = Size(1, (1.2,), (0.6,), (6,), (5,), 1, {1.2: 0.59}, (1.0,), (2,), 1, (0.0,), 1, 1.0, 2, 1)
+SMALLEST = Size(1, (1.2,), (0.6,), (6,), (5,), 1, {1.2: 0.59}, (1.0,), (2,), 1, (0.0,), 1, 1.0, 2)

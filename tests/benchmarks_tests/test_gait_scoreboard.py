@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.gait import scoreboard
+from benchmarks.gait.weights import cautious_fit
 from problems.human.assessment.score import TEN
 
 WALK = {
@@ -79,3 +81,13 @@ def test_speeds_and_steps_that_nobody_can_walk_have_a_line_each():
     assert "| 4.0 m/s, 0.70 m | infeasible |" in text
     line = scoreboard.impossible([lost | {"asked": {"speed": 4.0, "slope": 0.3}}]).splitlines()[-1]
     assert line == f"| speed 4, slope 0.3 | infeasible | {where} | 60 | 4.4 |"
+
+
+def test_weights_are_fitted_to_curves_that_agree_and_stay_where_curves_say_nothing_of_them():
+    random = np.random.default_rng(0)
+    slopes, noise = random.normal(size=(6, 51, 3)), random.normal(size=(6, 51))
+    planted = np.array([0.2, -0.3, 0.1])
+    assert np.allclose(cautious_fit(0.01 * noise - slopes @ planted, slopes), planted, atol=0.02)
+    assert np.abs(cautious_fit(noise, slopes)).max() < 1e-6
+    slopes[1:] = 0.0  # one curve alone asks for it: left out, it is not predicted
+    assert np.abs(cautious_fit(0.01 * noise - slopes @ planted, slopes)).max() < 1e-6
