@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from dynamics.couplings.coupled_tree import CoupledTree
 from dynamics.errors import MuscleError, ShapeError
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.muscles.geometry_path import GeometryPath
-from dynamics.muscles.packed_paths import PackedPaths
+from dynamics.muscles.packed_paths import PackedPaths, PathsInPoses
 from dynamics.muscles.path_errors import Boxes, largest_errors
 from dynamics.muscles.path_fit import PathSamples, fitted_surrogate, latin_hypercube
 from dynamics.muscles.path_polynomials import PathSurrogate
@@ -67,9 +67,7 @@ class MusclePaths:
     def lengths(self, q: ArrayLike) -> Array:
         """(..., m) m, lengths of the paths in poses q (..., n)."""
         q, shape = self._poses(q)
-        return np.concatenate([self._packed.at(part).lengths for part in parts(q)]).reshape(
-            *shape, len(self.paths)
-        )
+        return self._by_blocks(q, lambda now, _: now.lengths).reshape(*shape, len(self.paths))
 
     def moment_arms(self, q: ArrayLike) -> Array:
         """(..., m, n) moment arms in poses q (..., n): m for a coordinate in rad, 1 for one in m.
@@ -78,8 +76,8 @@ class MusclePaths:
         surface is not the shortest one (see `wraps`), it is the force that counts, as in OpenSim.
         """
         q, shape = self._poses(q)
-        arms = [self._packed.arms(self._packed.at(part), part) for part in parts(q)]
-        return np.concatenate(arms).reshape(*shape, len(self.paths), self.model.n)
+        arms = self._by_blocks(q, lambda now, rows: self._packed.arms(now, q[rows]))
+        return arms.reshape(*shape, len(self.paths), self.model.n)
 
     def speeds(self, q: ArrayLike, v: ArrayLike) -> Array:
         """(..., m) m/s, lengthening speeds -r v, at poses and rates (..., n)."""
@@ -96,21 +94,16 @@ class MusclePaths:
                 f"tensions have shape {tensions.shape}; ({len(q)}, {len(self.paths)}) is expected, a column "
                 f"for each of {list_names(self.names)}"
             )
-        starts = range(0, max(len(q), 1), CHUNK)
-        found = [self._packed.wrenches(self._packed.at(part), tensions[i : i + CHUNK])
-                 for i, part in zip(starts, parts(q), strict=True)]  # fmt: skip
-        return np.concatenate(found)
+        return self._by_blocks(q, lambda now, rows: self._packed.wrenches(now, tensions[rows]))
 
-    def pulls(self, q: ArrayLike, links: Iterable[str]) -> Array:
-        """(K, m, 3) forces on these links together, in world axes, of 1 N along each path; q : (K, n)."""
-        q, packed = self._poses(q)[0], self._packed
-        counted = np.zeros(packed.tree.link_count + 1)  # the last is the ground
-        counted[[packed.tree.link_index(link) for link in links]] = 1.0
-        found: list[Array] = []
-        for part in parts(q):
-            now = packed.at(part)
-            found.append(np.einsum("kmpi,kmp->kmi", packed.forces(now), counted[now.links]))
-        return np.concatenate(found)
+    def pulls(self, q: ArrayLike, link: str) -> Array:
+        """(K, m, 3) forces on a link and all that it carries, in world axes, of 1 N each; q : (K, n)."""
+        packed = self._packed
+        counted = packed.inner[:, packed.tree.link_index(link)]
+        return self._by_blocks(
+            self._poses(q)[0],
+            lambda now, _: np.einsum("kmpi,kmp->kmi", packed.forces(now), counted[now.links]),
+        )
 
     def as_opensim(self) -> MusclePaths:
         """The same with `stale_ends`, to compare with numbers of OpenSim 4."""
@@ -182,9 +175,13 @@ class MusclePaths:
 
     def _lengths_and_arms(self, q: Array) -> tuple[Array, Array]:
         """(K, m) and (K, m, n), as `lengths` and `moment_arms` give them apart."""
-        now = [self._packed.at(part) for part in parts(q)]
-        arms = [self._packed.arms(each, part) for each, part in zip(now, parts(q), strict=True)]
-        return np.concatenate([each.lengths for each in now]), np.concatenate(arms)
+        both = self._by_blocks(q, lambda now, rows: np.dstack([now.lengths, self._packed.arms(now, q[rows])]))
+        return both[:, :, 0], both[:, :, 1:]
+
+    def _by_blocks(self, q: Array, of: Callable[[PathsInPoses, slice], Array]) -> Array:
+        """Arrays of the paths in poses (K, n), block by block, which fit into memory; also of no poses."""
+        blocks = [slice(i, i + CHUNK) for i in range(0, max(len(q), 1), CHUNK)]
+        return np.concatenate([of(self._packed.at(q[rows]), rows) for rows in blocks])
 
     def _ranges(self, given: Mapping[str, tuple[float, float]]) -> tuple[Array, Array]:
         limits, names = self.model.limits, self.model.joint_names
@@ -217,8 +214,3 @@ class MusclePaths:
             names = list_names(self.model.joint_names)
             raise ShapeError(f"q has shape {q.shape} but the model has n = {self.model.n} joints ({names})")
         return q.reshape(-1, self.model.n), q.shape[:-1]
-
-
-def parts(q: Array) -> list[Array]:
-    """Poses in blocks that fit into memory; one empty block where there are none."""
-    return [q[i : i + CHUNK] for i in range(0, max(len(q), 1), CHUNK)]

@@ -107,15 +107,8 @@ def tangent_equations(r, d, p, a, normal, offset, found):
 
 @subroutine
 def solved(matrix, right, out):
-    """Solve four equations by elimination; matrix and right side are overwritten."""
+    """Solve four equations of a positive definite matrix; it and the right side are overwritten."""
     for i in range(4):
-        best = i
-        for j in range(i + 1, 4):
-            if abs(matrix[j, i]) > abs(matrix[best, i]):
-                best = j
-        for c in range(4):
-            matrix[i, c], matrix[best, c] = matrix[best, c], matrix[i, c]
-        right[i], right[best] = right[best], right[i]
         for j in range(i + 1, 4):
             share = matrix[j, i] / matrix[i, i]
             for c in range(i, 4):
@@ -129,12 +122,13 @@ def solved(matrix, right, out):
 
 
 @subroutine
-def tangent_point(r, p, a, normal, offset, work):
+def tangent_point(r, p, a, normal, offset):
     """Move a point r of the plane on the surface until the line to p is tangent."""
     s = by_sizes(p, a)
     if abs(dot(s, s) - 1.0) < ON_SURFACE:
         return p
-    jacobian, squares, matrix, errors, right, diagonal, step, slope = work
+    jacobian, squares, matrix = np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4))
+    errors, right, diagonal, step, slope = np.empty(4), np.empty(4), np.empty(4), np.empty(4), np.empty(4)
     d = -2.0 * (r[0] * r[0] / a[0] ** 2 + r[1] * r[1] / a[1] ** 2 + r[2] * r[2] / a[2] ** 2)
     before = now = tangent_equations(r, d, p, a, normal, offset, errors)
     damping, steps = 0.01, 0
@@ -258,12 +252,8 @@ def ellipsoid(p1, p2, sizes, axis, side, method):
             c = nearest_on_ellipsoid(a, with_entry(c, axis, c[axis] * (1.0 - of_fan)))
     normal = unit(cross(back, sub(p1, c)))
     offset = -dot(normal, c)
-    work = (
-        np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4)), np.empty(4), np.empty(4), np.empty(4),
-        np.empty(4), np.empty(4),
-    )  # fmt: skip
-    r1 = tangent_point(r1, p1, a, normal, offset, work)
-    r2 = tangent_point(r2, p2, a, normal, offset, work)
+    r1 = tangent_point(r1, p1, a, normal, offset)
+    r2 = tangent_point(r2, p2, a, normal, offset)
     length, second, last_but_one, count = section(r1, r2, a, normal, offset, factor, False)
     if side != 0 and count > 1:
         forward = dot(sub(p1, r1), sub(second, r1)), dot(sub(p2, r2), sub(last_but_one, r2))

@@ -9,7 +9,6 @@ import numpy as np
 
 import trajopt
 from dynamics import OsimModel
-from dynamics.couplings.coupled_tree import CoupledTree
 from dynamics.muscles.motion_block import MISSING, MotionBlock, PathMotion
 from problems.human.measured.external_loads import MeasuredForce, wrenches_on_links
 from problems.human.measured.inverse_dynamics import JointMoments
@@ -103,8 +102,7 @@ def joint_force(
     check_choice("joint", joint, names)
     at, moments, known = names.index(joint), motion.moments, motion.block.motion
     alone = _reactions(model, moments, forces, np.zeros_like(known.length))[:, at, 3:]
-    outer = _outer_links(model, str(model.joints[at].child.link))
-    pulls = muscles_in(model).paths.pulls(moments.q, outer)
+    pulls = muscles_in(model).paths.pulls(moments.q, str(model.joints[at].child.link))
     pulls[:, np.abs(pulls).max(axis=(0, 2)) < LEAST_PULL] = 0.0
     weight = _weight(model)
     along = PathMotion(known.time, known.length, known.speed, pulls / weight, alone / weight)
@@ -120,17 +118,6 @@ def _reactions(
     external = wrenches_on_links(robot, moments.q, moments.time, forces)
     loads = {link: external[:, i] for i, link in enumerate(robot.link_names) if external[:, i].any()}
     return model.joint_reactions(moments.q, moments.v, moments.a, tensions=tensions, loads=loads)
-
-
-def _outer_links(model: OsimModel, first: str) -> list[str]:
-    """A link and all that it carries."""
-    robot = model.robot
-    tree = robot.tree if isinstance(robot, CoupledTree) else robot
-    outer: list[int] = []
-    for i, parent in enumerate(tree.parent):
-        if tree.link_names[i] == first or parent in outer:
-            outer.append(i)
-    return [tree.link_names[i] for i in outer]
 
 
 def _weight(model: OsimModel) -> float:
