@@ -100,6 +100,7 @@ def solve_squat(
     model: dynamics.OsimModel,
     *,
     intervals: int = 25,
+    duration: float = 1.0,
     reserves: float = 1.0,
     force_rate: float = RATE,
     **options: Any,
@@ -108,16 +109,20 @@ def solve_squat(
 
     Weak reserves leave no way from a motion by hand: the first search has strong ones, the second those that
     are asked for, both on a coarse mesh. A third goes from there to the last tolerance, as a rough answer
-    may lead astray the last one, which starts from it. No nodes are added where limits are
-    exceeded between those of the mesh.
+    may lead astray the last one, which starts from it. All are one problem on two meshes, with other weights
+    of reserves and of the rate of forces. No nodes are added where limits are exceeded between those of the
+    mesh.
     """
-    options["force_rate"] = force_rate
-    last = squat_to_stand(model, intervals=intervals, reserves=reserves, **options)  # first, for its refusals
-    start, options["force_rate"] = None, LIGHT * force_rate
-    searches = (max(STRONG, reserves), ROUGH), (reserves, ROUGH), (reserves, TOLERANCE)
-    for strength, tolerance in searches:
-        problem = squat_to_stand(model, intervals=COARSE, reserves=strength, **options)
-        start = _solved(problem, start, tolerance)
+    last = squat_to_stand(
+        model, intervals=intervals, duration=duration, reserves=reserves, force_rate=force_rate, **options
+    )
+    coarse = last.on(trajopt.Trajectory.collocation(intervals=COARSE, order=ORDER, duration=duration))
+    coarse.guessed_curve, start = last.guessed_curve, None
+    strong = (reserves / max(STRONG, reserves)) ** 2
+    for share, tolerance in ((strong, ROUGH), (1.0, ROUGH), (1.0, TOLERANCE)):
+        shares = {"reserves": share, "rate of leg forces": LIGHT}
+        coarse.costs = [replace(each, weight=shares.get(each.name, 1.0) * each.weight) for each in last.costs]
+        start = _solved(coarse, start, tolerance)
     return _solved(last, start, TIGHT)
 
 
