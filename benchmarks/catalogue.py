@@ -135,6 +135,7 @@ BENCHMARKS = (
     Command("solvers.intervals", columns=("intervals", "unknowns", "transcription, s", "objective")),
     Command("solvers.ipopt_libraries", "sliding_mass", ("problem", "cyipopt's", "ratio"), needs=("cyipopt",)),
     Command("solvers.mpc", columns=("method", "ms, median", "worst", "sum of costs"), needs=CASADI),
+    Command("solvers.rayleigh", columns=("size", "method", "ms", "of fatrop's", "objective"), needs=CASADI),
     Command(
         "solvers.replan",
         "--smallest --write",
