@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 from xml.etree.ElementTree import Element
 
@@ -15,16 +15,15 @@ import numpy as np
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import JointWarning, UrdfError, warn_user
 from dynamics.formats.urdf_contents import check_strict, left_out
-from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
+from dynamics.formats.urdf_elements import UrdfJoint, required, urdf_joint
 from dynamics.formats.urdf_limits import without_zeros
-from dynamics.formats.urdf_masses import GivenMass, with_given_masses
+from dynamics.formats.urdf_masses import GivenMass, mass_properties
 from dynamics.formats.urdf_parts import made_of, warn_of_missing_mass, warn_of_still_joints
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import FLOATING, Assembly
 from dynamics.formats.xml_source import urdf_root
 from dynamics.model.checks.tree_checks import drawn_cycle
 from dynamics.model.kinematic_tree import MOST_BODIES
-from dynamics.model.mass_properties import MassProperties
 from dynamics.model.rotation_joint import FREE
 from dynamics.rigid_body_model import RigidBodyModel
 
@@ -71,11 +70,10 @@ def load_urdf(
     if not isinstance(floating_base, str | int | np.bool_) or floating_base not in (False, True, "free"):
         raise UrdfError(f'floating_base is {short_repr(floating_base)}; choose False, True or "free"')
     robot = urdf_root(path_or_xml)
-    links = urdf_links(robot)
-    joints = urdf_joints(robot, links)
-    root, geared, found = root_link(links, joints), gears(robot), left_out(robot)
-    if masses is not None:
-        links = with_given_masses(links, masses, path_or_xml)
+    elements = urdf_links(robot)
+    joints = urdf_joints(robot, elements)
+    root, geared, found = root_link(elements, joints), gears(robot), left_out(robot)
+    links = mass_properties(elements, masses, path_or_xml)
     held = set[str]() if floating_base else held_links(root, joints)
     has_mass = any(not own.is_zero for link, own in links.items() if link not in held) or any(
         gear.inertia for gear in geared.values()
@@ -117,9 +115,9 @@ def held_links(root: str, joints: Mapping[str, UrdfJoint]) -> set[str]:
     return found
 
 
-def urdf_links(robot: Element) -> dict[str, MassProperties]:
-    """The mass properties of every link."""
-    links: dict[str, MassProperties] = {}
+def urdf_links(robot: Element) -> dict[str, Element]:
+    """The <link> elements by name."""
+    links: dict[str, Element] = {}
     elements = robot.findall("link")
     if len(elements) > MOST_BODIES:
         raise UrdfError(f"the robot has {len(elements)} links; at most {MOST_BODIES} are read")
@@ -127,13 +125,13 @@ def urdf_links(robot: Element) -> dict[str, MassProperties]:
         name = required(element, "name", "a link")
         if name in links:
             raise UrdfError(f"two links are named {name!r}; every name must be unique")
-        links[name] = link_mass_properties(element, name)
+        links[name] = element
     if not links:
         raise UrdfError("the robot has no <link>")
     return links
 
 
-def urdf_joints(robot: Element, links: dict[str, MassProperties]) -> dict[str, UrdfJoint]:
+def urdf_joints(robot: Element, links: Collection[str]) -> dict[str, UrdfJoint]:
     """The joints by name, every link known and carried at most once."""
     joints: dict[str, UrdfJoint] = {}
     carriers: dict[str, str] = {}
@@ -155,7 +153,7 @@ def urdf_joints(robot: Element, links: dict[str, MassProperties]) -> dict[str, U
     return joints
 
 
-def root_link(links: dict[str, MassProperties], joints: dict[str, UrdfJoint]) -> str:
+def root_link(links: Collection[str], joints: dict[str, UrdfJoint]) -> str:
     """The only link that no joint carries; UrdfError names several, or a cycle that leaves none."""
     above = {joint.child: joint.parent for joint in joints.values()}
     roots = [link for link in links if link not in above]

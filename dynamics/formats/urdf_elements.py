@@ -50,7 +50,10 @@ def link_mass_properties(link: Element, name: str) -> MassProperties:
     what = f"link {name!r}"
     mass, tensor = element.find("mass"), element.find("inertia")
     if mass is None or tensor is None:
-        raise UrdfError(f"{what}: its <inertial> needs both <mass> and <inertia>")
+        raise UrdfError(
+            f"{what}: its <inertial> needs both <mass> and <inertia>: complete it, or give "
+            f"masses={{{name!r}: kg}}, which counts in its place"
+        )
     ixx, ixy, ixz, iyy, iyz, izz = (
         required_number(tensor, key, what) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )

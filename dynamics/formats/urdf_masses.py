@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import InertiaError, UnknownNameError, UrdfError
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
+from dynamics.formats.urdf_elements import link_mass_properties
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
 from dynamics.model.checks.validation import checked_mass, finite_array, inertia_matrix
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
@@ -23,21 +25,23 @@ from dynamics.model.shape import Shape
 GivenMass: TypeAlias = float | tuple[float, ArrayLike] | tuple[float, ArrayLike, ArrayLike]
 
 
-def with_given_masses(
-    links: Mapping[str, MassProperties], masses: Mapping[str, GivenMass], source: str | os.PathLike[str]
+def mass_properties(
+    links: Mapping[str, Element], masses: Mapping[str, GivenMass] | None, source: str | os.PathLike[str]
 ) -> dict[str, MassProperties]:
-    """The links with the masses given in place of the file's; see `load_urdf`, also for errors."""
-    if not isinstance(masses, Mapping):
+    """The mass properties of every link; <inertial> of links with given masses is not read: `load_urdf`."""
+    given = {} if masses is None else masses
+    if not isinstance(given, Mapping):
         raise InertiaError(f"masses is {short_repr(masses)}: give a dictionary, {{'forearm': 2.0}}, kg")
-    found = dict(links)
-    for name, given in masses.items():
+    for name in given:
         if name not in links:
             near = get_close_matches(str(name), links, n=3) or [*links]
             raise UnknownNameError(
                 f"masses: the robot has no link {short_repr(name)}: there are {list_names(near)}"
             )
-        found[name] = _properties(name, given, source)
-    return found
+    return {
+        name: _properties(name, given[name], source) if name in given else link_mass_properties(element, name)
+        for name, element in links.items()
+    }
 
 
 def _properties(name: str, given: GivenMass, source: str | os.PathLike[str]) -> MassProperties:

@@ -219,6 +219,17 @@ def test_a_mass_is_spread_evenly_over_the_solid_of_its_link(solid):
     np.testing.assert_allclose(body.inertia, np.diag(2.0 * SOLIDS[solid]), atol=1e-15)
 
 
+@pytest.mark.parametrize("inertial", ['<mass value="5"/>', '<density value="500"/>', '<mass value="heavy"/>'])
+def test_a_mass_that_is_given_stands_in_place_of_one_that_cannot_be_read(inertial):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    text = arm("", f"<inertial>{inertial}</inertial>{ball}")
+    with pytest.raises(dynamics.UrdfError, match="link 'l1': "):
+        load_urdf(text)
+    model = load_urdf(text, masses={"l1": 2.0})
+    np.testing.assert_allclose(model.bodies[0].inertia, 2.0 * np.diag([0.004] * 3), atol=1e-15)
+    assert len(dynamics.load_scene(text).shapes) == 1  # an obstacle needs no mass
+
+
 def test_a_capsule_is_a_cylinder_between_two_halves_of_a_sphere():
     """Its inertia across against the integral over slices of thickness dz: pi s^2 (s^2 / 4 + z^2) dz."""
     capsule = '<capsule radius="0.1" length="0.4"/>'
