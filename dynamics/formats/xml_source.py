@@ -31,12 +31,8 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
     try:
         try:
             return fromstring(content, forbid_dtd=True)
-        except ParseError as error:
-            if "unbound prefix" in str(error):
-                return fromstring(with_prefixes(content), forbid_dtd=True)
-            if isinstance(content, str) or not has_foreign_bytes(content):
-                raise
-            return fromstring(content.decode(WINDOWS, "replace"), forbid_dtd=True)
+        except ParseError:
+            return fromstring(lenient_text(content), forbid_dtd=True)
     except DefusedXmlException as error:
         raise UrdfError(
             f"{where} has a document type or declares entities, which are refused: remove <!DOCTYPE ...> "
@@ -46,16 +42,28 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
         raise UrdfError(f"{where} is not well-formed XML: {error}") from error
 
 
-def has_foreign_bytes(content: bytes) -> bool:
-    """True for XML that is UTF-8 by what it says, or says nothing, and has bytes that UTF-8 does not have."""
-    declared = re.match(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""", content)
-    if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
-        return False
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return True
-    return False
+def lenient_text(content: bytes | str) -> str:
+    """The XML as text with what TinyXML, the reader of ROS, MuJoCo and OpenSim, does not ask for: bytes of
+    the declared encoding, no "--" within comments, which go, and prefixes that are declared."""
+    if isinstance(content, bytes):
+        stated = re.match(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""", content)
+        encoding = stated[1].decode("ascii").lower() if stated else "utf-8"
+        try:
+            content = content.decode(encoding)
+        except UnicodeDecodeError:
+            if encoding not in ("utf-8", "utf8"):
+                raise
+            content = content.decode(WINDOWS, "replace")
+    return with_prefixes(without_comments(content.removeprefix("\ufeff")))
+
+
+def without_comments(text: str) -> str:
+    """The XML with the lines of its comments left empty; a comment ends at the first "-->"."""
+    kept, at = list[str](), 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        kept += text[at:start], "\n" * text.count("\n", start, end)
+        at = end + 3
+    return "".join(kept) + text[at:]
 
 
 def without_double_colons(content: bytes | str) -> bytes | str:
@@ -65,14 +73,13 @@ def without_double_colons(content: bytes | str) -> bytes | str:
     return re.sub(rb"(</?[A-Za-z_][\w.-]*)::(?=[A-Za-z_])", rb"\1.", content)
 
 
-def with_prefixes(content: bytes | str) -> str:
+def with_prefixes(text: str) -> str:
     """The XML whose root declares every prefix of its elements, as readers without namespaces do not ask."""
-    text = content if isinstance(content, str) else content.decode("utf-8")
     prefixes = {
         *re.findall(r"<([A-Za-z_][\w.-]*):", text),
         *re.findall(r"\s([A-Za-z_][\w.-]*):[\w.-]+\s*=", text),
     }
-    missing = [each for each in sorted(prefixes - {"xml", "xmlns"}) if f"xmlns:{each}" not in text]
+    missing = sorted(prefixes - {"xml", "xmlns", *re.findall(r"xmlns:([A-Za-z_][\w.-]*)", text)})
     declared = "".join(f' xmlns:{each}="{each}"' for each in missing)
     return re.sub(r"<([A-Za-z_][\w.:-]*)", lambda found: found.group() + declared, text, count=1)
 

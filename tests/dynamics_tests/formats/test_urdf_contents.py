@@ -82,6 +82,28 @@ def test_prefixes_that_no_root_declares_are_read():
     assert load_urdf(one_joint("", "revolute", "<a:b c:d='1'/>").encode().decode()).n == 1
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_comments_that_hold_two_hyphens_are_passed_over_as_in_ros(tmp_path, encoding):
+    """A comment ends at the first "-->", for TinyXML; the strict form of XML has no "--" in it."""
+    comments = '<!-- J\xf6rg -- 2019 <!-- <joint name="k"/> -->', "<!---->", "<!-- arm --- v2 -->"
+    text = (
+        one_joint().replace("</robot>", "<c:d/></robot>").replace("<joint", "\n".join((*comments, "<joint")))
+    )
+    file = tmp_path / "arm.urdf"
+    file.write_text(text, encoding=encoding)
+    model = load_urdf(file)
+    assert (model.joint_names, model.left_out) == (("j",), ("<c:d>: 1",))
+    file.write_text(text.replace("</robot>", "</robbot>"), encoding=encoding)
+    line = 1 + text[: text.index("</robot>")].count("\n")
+    with pytest.raises(UrdfError, match=f"mismatched tag: line {line},"):
+        load_urdf(file)
+
+
+def test_comments_without_an_end_are_looked_for_once():
+    with pytest.raises(UrdfError, match="not well-formed"):  # with a search for each of them, after days
+        load_urdf("<robot>" + "<!--" * 1_000_000)
+
+
 def test_an_axis_of_a_fixed_joint_is_not_asked_for():
     text = robot(
         *(link(name) for name in ("base", "arm", "tool")),
