@@ -12,7 +12,7 @@ import numpy as np
 
 from dynamics.errors import DynamicsError, UrdfError
 from dynamics.formats.urdf_elements import origin_of, required, required_child, required_number, vector
-from dynamics.formats.xml_source import xml_root
+from dynamics.formats.xml_source import urdf_root
 from dynamics.model.mass_properties import Pose
 from dynamics.model.shape import Shape
 
@@ -43,7 +43,7 @@ def urdf_solids(
     """
     return tuple(
         solid
-        for link in xml_root(path_or_xml).findall("link")
+        for link in urdf_root(path_or_xml).findall("link")
         for solid in _of_link(link, required(link, "name", "a link"), element)
     )
 

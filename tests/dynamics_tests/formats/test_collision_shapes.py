@@ -46,6 +46,14 @@ def test_solids_are_read_as_they_are_written():
     assert {shape.carrier for shape in model.shapes} == {"upper"}
 
 
+def test_solids_of_a_file_with_a_namespace_are_read():
+    text = with_collisions('<sphere radius="0.1"/>', '<box size="0.1 0.2 0.3"/>')
+    named = text.replace('<robot name="arm"', '<robot xmlns="http://example.org/robots" name="arm"')
+    assert [shape.kind for shape in dynamics.urdf_shapes(named)] == ["sphere", "box"]
+    assert len(dynamics.load_scene(named).shapes) == 2
+    assert dynamics.load_urdf(named, masses={"upper": 2.0}).bodies[0].mass == 2.0
+
+
 def test_a_scene_of_urdf_stands_where_fixed_joints_place_it():
     turned = '<origin xyz="0 0 0.7" rpy="0 0 1.5707963267948966"/>'
     top = '<visual><origin xyz="0.5 0 0"/><geometry><box size="1 0.4 0.05"/></geometry></visual>'
