@@ -14,7 +14,7 @@ import numpy as np
 from dynamics.arguments import is_listed, list_names, short_repr
 from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning, UrdfError, warn_user
 from dynamics.formats.capsule_fit import fitted_capsules
-from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
+from dynamics.formats.mesh_files import found_mesh, mesh_folders, mesh_unit, read_mesh
 from dynamics.formats.urdf import root_link, urdf_joints, urdf_links
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
 from dynamics.formats.xml_source import urdf_root
@@ -45,13 +45,13 @@ def urdf_shapes(
     visuals : links that have a <visual> and no <collision> get no shape, with a warning that names them
         ("warn") or without ("skip"), or the shapes of their <visual> ("fit")
     missing_meshes : "refuse", those that no folder has are an error; "skip", left out, named by a warning
-    Warns of open and missing meshes (MeshWarning), of whose bodies parts may be missing, and of links
-    without a shape that are seen (ShapeWarning).
+    Warns of open and missing meshes, of whose bodies parts may be missing, and of meshes in another unit
+    than m (MeshWarning), and of links without a shape that are seen (ShapeWarning).
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
     if missing_meshes not in ("refuse", "skip"):
         raise UrdfError(f'missing_meshes is {short_repr(missing_meshes)}; choose "refuse" or "skip"')
-    places, found, opened = mesh_folders(path_or_xml, folders), list[Shape](), list[str]()
+    places, found, opened, units = mesh_folders(path_or_xml, folders), list[Shape](), list[str](), list[str]()
     solids, seen = _solids(path_or_xml, visuals)
     if seen and visuals == "warn":
         names = ", ".join(dict.fromkeys(str(each.carrier) for each in seen))
@@ -66,14 +66,18 @@ def urdf_shapes(
     for solid in solids:
         if solid in missing:
             continue
-        fitted = (
-            [] if meshes == "skip" or isinstance(solid, Shape) else _covers(solid, meshes, places, opened)
-        )
-        for shape in [solid] if isinstance(solid, Shape) else fitted:
+        if isinstance(solid, Shape):
+            covers = [solid]
+        else:
+            covers = [] if meshes == "skip" else _covers(solid, meshes, places, opened, units)
+        for shape in covers:
             found.append(replace(shape, name=f"{solid.carrier} {len(found)}"))
     if opened:
         message = f"open meshes: {list_names(opened)}; the hull of what is there is covered: look at them"
         warn_user(message, MeshWarning)
+    if units:
+        message = f"meshes whose files state another unit than m, which is taken: {list_names(units)}"
+        warn_user(f"{message}: look at their size", MeshWarning)
     return tuple(found)
 
 
@@ -140,12 +144,16 @@ def _names(meshes: Iterable[LinkMesh]) -> tuple[str, ...]:
     return tuple(f"{mesh.element} ({mesh.file})" for mesh in meshes)
 
 
-def _covers(mesh: LinkMesh, how: str, folders: list[Path], opened: list[str]) -> list[Shape]:
+def _covers(
+    mesh: LinkMesh, how: str, folders: list[Path], opened: list[str], units: list[str]
+) -> list[Shape]:
     """A hull or capsules that hold a mesh, on its link; its name is added to `opened` where it is open."""
     file = found_mesh(mesh.file, folders, mesh.element)
     read = read_mesh(file, mesh.element)
     if not read.is_watertight:
         opened.append(f"{mesh.element} ({file.name})")
+    if (unit := mesh_unit(file)) != 1.0:
+        units.append(f"{mesh.element} ({file.name}, {unit:g} m)")
     vertices = np.asarray(read.vertices, dtype=float) * mesh.scale
     turn, place = mesh.pose.rotation, mesh.pose.position
     most = MOST_POINTS if how == "hull" else MOST_CORNERS * bool(read.is_convex)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from dynamics.arguments import list_names
 from dynamics.errors import UrdfError
 
 PACKAGE = "package://"
+HEAD = 65536  # bytes of a COLLADA file, whose <asset> with its unit comes first
 
 
 def mesh_folders(
@@ -44,8 +47,23 @@ def found_mesh(name: str, folders: Sequence[Path], what: str) -> Path:
     )
 
 
+def mesh_unit(file: Path) -> float:
+    """The unit of a mesh, m: that of <unit meter="..."> of a COLLADA file, which trimesh passes over, or 1.
+
+    Gazebo and RViz take it, coal does not. Raises ValueError where it is no positive number.
+    """
+    if file.suffix.lower() != ".dae":
+        return 1.0
+    with file.open("rb") as stream:
+        found = re.search(rb"""<unit\b[^>]*\bmeter\s*=\s*["']([^"']*)""", stream.read(HEAD))
+    unit = float(found[1]) if found else 1.0
+    if not 0.0 < unit < math.inf:
+        raise ValueError(f"its unit is {unit} m")
+    return unit
+
+
 def read_mesh(file: Path, what: str) -> Any:
-    """The `trimesh.Trimesh` of a file, all its parts in one; UrdfError where it cannot be read.
+    """The `trimesh.Trimesh` of a file, all its parts in one, in metres; UrdfError where it cannot be read.
 
     what : whose mesh it is, for messages
     """
@@ -57,6 +75,7 @@ def read_mesh(file: Path, what: str) -> Any:
         ) from error
     try:
         mesh: Any = trimesh.load(file, force="mesh")
+        mesh.apply_scale(mesh_unit(file))
         vertices = np.asarray(mesh.vertices, dtype=float).reshape(-1, 3)
     except ImportError as error:
         raise UrdfError(

@@ -1,6 +1,8 @@
 """Shapes from files: URDF collision elements, meshes that capsules cover, spheres, allowed pairs."""
 
+import itertools
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -162,6 +164,56 @@ def test_convex_meshes_of_few_corners_are_taken_as_they_are(tmp_path):
     np.testing.assert_allclose(corners.max(axis=0), (1.2, 2.1, 3.15), atol=1e-7)
     both = dynamics.urdf_shapes(text, meshes="hull", folders=[tmp_path])
     assert [shape.kind for shape in both] == ["hull", "hull"]
+
+
+def test_meshes_of_collada_are_in_the_unit_that_they_state(tmp_path):
+    pytest.importorskip("collada")
+    (tmp_path / "inches.dae").write_text(block_of_collada((2.0, 4.0, 10.0), 'name="inch" meter="0.0254"'))
+    (tmp_path / "metres.dae").write_text(block_of_collada((0.0508, 0.1016, 0.254), ""))
+    corners, inertia = [], []
+    for name in ("metres", "inches"):
+        text = with_collisions(f'<mesh filename="{name}.dae" scale="1 1 3"/>')
+        (tmp_path / f"{name}.urdf").write_text(text)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            (shape,) = dynamics.urdf_shapes(tmp_path / f"{name}.urdf")
+        corners.append(np.sort(shape.points @ shape.rotation.T + shape.position, axis=0))
+        inertia.append(dynamics.load_urdf(tmp_path / f"{name}.urdf", masses={"upper": 3.0}).bodies[0].inertia)
+    assert [str(each.message) for each in caught] == [  # of inches, none of metres
+        "meshes whose files state another unit than m, which is taken: link 'upper', collision 0 "
+        "(inches.dae, 0.0254 m): look at their size"
+    ]
+    np.testing.assert_allclose(np.ptp(corners[1], axis=0), (0.1016, 0.0508, 0.762), atol=1e-6)
+    np.testing.assert_allclose(corners[1], corners[0], atol=1e-6)
+    np.testing.assert_allclose(inertia[1], inertia[0], rtol=1e-5)
+
+
+def test_a_mesh_whose_unit_is_no_length_is_refused(tmp_path):
+    pytest.importorskip("collada")
+    (tmp_path / "none.dae").write_text(block_of_collada((1.0, 1.0, 1.0), 'meter="0"'))
+    with pytest.raises(dynamics.UrdfError, match=r"none\.dae' cannot be read: its unit is 0\.0 m"):
+        dynamics.urdf_shapes(with_collisions('<mesh filename="none.dae"/>'), folders=[tmp_path])
+
+
+def block_of_collada(sides, unit):
+    """A block with a corner at the origin, as a COLLADA file."""
+    points = " ".join(
+        f"{x * sides[0]} {y * sides[1]} {z * sides[2]}" for x, y, z in itertools.product((0, 1), repeat=3)
+    )
+    faces = "0 1 3 0 3 2 4 6 7 4 7 5 0 4 5 0 5 1 2 3 7 2 7 6 0 2 6 0 6 4 1 5 7 1 7 3"
+    axes = "".join(f'<param name="{axis}" type="float"/>' for axis in "XYZ")
+    return (
+        '<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset>'
+        f"<created>2026-01-01</created><modified>2026-01-01</modified><unit {unit}/></asset>"
+        '<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="24">'
+        f'{points}</float_array><technique_common><accessor source="#a" count="8" stride="3">{axes}'
+        "</accessor></technique_common></source>"
+        '<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>'
+        f'<triangles count="12"><input semantic="VERTEX" source="#v" offset="0"/><p>{faces}</p></triangles>'
+        '</mesh></geometry></library_geometries><library_visual_scenes><visual_scene id="s"><node id="n">'
+        '<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>'
+        '<scene><instance_visual_scene url="#s"/></scene></COLLADA>'
+    )
 
 
 @pytest.mark.parametrize(
