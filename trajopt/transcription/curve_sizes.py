@@ -32,11 +32,26 @@ def sizes_at(
     changes no equation by more than the largest of the other unknowns does, or than the start misses it.
     Where equations say nothing, a curve is as large as its way down the costs to the least value along it,
     which costs that are never negative have, as those of a fit do; then parameters that are zero count as
-    one. Values below 1e-12 are zeros, and small ones if one is below 1e-8 of its way.
+    one, but for copies. Values below 1e-12 are zeros, and small ones if one is below 1e-8 of its way.
 
     functions, row_bounds : of the program, in any scale
     first : False leaves a program in which all values are about one as it is
     """
+    sizes = _sizes_of_curves(structure, values, start, functions, row_bounds, first)
+    if sizes is None:
+        return None
+    return _with_copies(structure, values, start, functions, sizes)
+
+
+def _sizes_of_curves(
+    structure: ProgramStructure,
+    values: ProgramValues,
+    start: Array,
+    functions: ProgramFunctions,
+    row_bounds: Bounds,
+    first: bool,
+) -> Array | None:
+    """The sizes of all but parameters that are defined by curves, see `sizes_at`."""
     sizes = _sizes_of_values(structure, values, start)
     is_robot = "tau" in structure.graph.width  # in SI units, whatever currents a first guess would take
     has_equations = not is_robot and any(group.name == EQUATIONS for group in structure.groups)
@@ -83,6 +98,45 @@ def sizes_at(
     powers = nearest_powers(np.where(idle & (largest > 0.0), largest, 1.0))[numbers]
     sizes = np.where(idle[numbers], powers, 1.0 if sizes is None else sizes)
     return None if np.all(sizes == 1.0) else sizes
+
+
+def _with_copies(
+    structure: ProgramStructure,
+    values: ProgramValues,
+    start: Array,
+    functions: ProgramFunctions,
+    sizes: Array,
+) -> Array:
+    """The sizes with those of copies, parameters by which phases are linked.
+
+    A copy has a row of its name, and is as large as the rest of it changes where all of a curve is moved by
+    its size. Guessed at rest it is zero, though the speed that it copies is 1e9. Copies of rates stay about
+    one.
+    """
+    unknowns, row = values.unknowns, structure.linear.kept.size
+    places, free = unknowns.layout.parameters, unknowns.elimination.free
+    copy = np.full(functions.row_count, -1)
+    for group in structure.groups:
+        place, width = places.get(group.name, slice(0, 0)), group.shape[1]
+        if place.stop - place.start == width:
+            copy[row : row + group.count] = place.start + np.flatnonzero(group.kept) % width
+        row += group.count
+    if copy.max(initial=-1) < 0:
+        return sizes
+    rows, columns, sizes = functions.jacobian_rows, functions.jacobian_columns, sizes.copy()
+    own, jacobian = (
+        copy[rows] == free[columns],
+        np.nan_to_num(functions.jacobian(start), posinf=0.0, neginf=0.0),
+    )
+    entries = np.where(own, 0.0, jacobian * sizes[columns])
+    moved = sparse.coo_array(sparse.csr_array((entries, (rows, unknowns.curve_numbers[free[columns]]))))
+    steepest, largest = np.zeros(functions.row_count), np.zeros(functions.row_count)
+    np.maximum.at(steepest, rows, np.abs(entries))
+    np.maximum.at(largest, moved.coords[0], np.abs(moved.data))
+    largest[largest <= ROUNDING * steepest] = 0.0
+    own &= (sizes[columns] == 1.0) & (largest[rows] > 0.0) & (jacobian != 0.0)
+    sizes[columns[own]] = nearest_powers(largest[rows[own]] / np.abs(jacobian[own]))
+    return sizes
 
 
 def sizes_of_rows(

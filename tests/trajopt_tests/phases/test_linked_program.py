@@ -1,6 +1,7 @@
 """The program of several phases: exact derivatives, sparsity, and the optimum of the undivided problem."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -171,3 +172,28 @@ def test_quantities_of_a_robot_and_of_a_system_may_be_linked():
     assert solution.converged and solution.verify().holds
     x, y, vx, vy = solution.phases[1].q(0.0)
     assert [x + 0.3 * vx, y + 0.3 * vy - 0.5 * 9.81 * 0.3**2] == pytest.approx([0.9, 0.1], abs=1e-8)
+
+
+def three_bounded_phases(unit):
+    """From rest to rest over one unit in three phases of free durations, |u| <= unit: 2 s, in a unit."""
+    phases = []
+    for _ in range(3):
+        system = trajopt.system(["x", "v"], ["u"], lambda node: [node.v, node.u])
+        phase = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=(0.2, 3.0)))
+        phase.control("u", -unit, unit)
+        phase.minimize(trajopt.duration)
+        phases.append(phase)
+    phases[0].start_at(x=[0.0, 0.0])
+    phases[2].end_at(x=[unit, 0.0])
+    asked = trajopt.Phases(*phases)
+    for before, after in pairwise(phases):
+        asked.link(trajopt.q, before.at("end"), after.at("start"))
+    return asked
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", [1e-6, 1e6, 1e9])
+def test_phases_guessed_at_rest_meet_in_any_unit(unit):
+    """Speeds at the links are zero at the guess, and counted as one beside 1e9: 2.16 s, which was refused."""
+    solution = trajopt.solve(three_bounded_phases(unit), refine=None)
+    assert solution.objective == pytest.approx(2.0, rel=1e-6) and solution.verify().holds
