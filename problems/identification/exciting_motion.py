@@ -21,7 +21,7 @@ from problems.moves.view.surroundings import Surroundings
 from trajopt.base.arguments import check_positive
 from trajopt.base.arrays import Array
 from trajopt.display.curves import times_at_rate
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances

@@ -23,7 +23,7 @@ from trajopt.splines.polynomial_bounds import Pieces, pieces_of_group
 
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances
-    from trajopt.splines.curve import Curve
+    from trajopt.splines.basis import Curve
 
 MOST_HALVINGS = 24  # of a span: to microseconds
 FIELDS = ("start", "end", "coefficients")

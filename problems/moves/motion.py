@@ -23,7 +23,7 @@ from problems.moves.view.surroundings import MotionSegment, Surroundings
 from problems.moves.view.view import View, view
 from trajopt.base.arrays import Array
 from trajopt.display.curves import Samples
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel

@@ -14,7 +14,7 @@ from problems.moves.motion_limits import ORDERS, MotionLimits
 from problems.moves.obstacles import RATE, REACH
 from trajopt.base.arrays import Array
 from trajopt.display.curves import times_at_rate
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.splines.polynomial_bounds import Pieces, pieces_of, upper_bound
 
 if TYPE_CHECKING:

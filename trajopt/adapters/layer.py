@@ -27,7 +27,7 @@ from trajopt.parametric.sensitivity import derivative_of_unknowns
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 
 PLACES = tuple(np.linspace(0.0, 1.0, 21).tolist())
 Jacobians = Mapping[str, Mapping[str, NDArray[np.float64]]]

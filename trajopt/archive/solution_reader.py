@@ -29,8 +29,7 @@ from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import Certification, JournalTable, SolveRecord, histories_of
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.solver import Status, WarmStart
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve, CurveGroup
+from trajopt.splines.basis import Curve, CurveGroup, SplineBasis
 from trajopt.splines.trajectory import MOST_NODES_PER_SPAN
 from trajopt.transcription.nlp import Scaling
 

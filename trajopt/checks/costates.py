@@ -21,8 +21,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.problem.systems.state_equations import EQUATIONS, StateEquations
 from trajopt.solution.solution import Solution, confirmed_mesh_of
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve, SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
 

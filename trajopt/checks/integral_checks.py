@@ -29,8 +29,7 @@ from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import Solution, confirmed_mesh_of
 from trajopt.solvers.solver import ROUNDING
-from trajopt.splines.basis import BORDER_SIDE
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import BORDER_SIDE, Curve
 from trajopt.splines.node_sets import ArcNodes, NodeSet
 from trajopt.splines.quadrature import adaptive_integral
 from trajopt.taylor_models.suprema import LeafPieces, Model, enclosed_integrals

@@ -24,8 +24,7 @@ from trajopt.problem.problem_parts import START_TIME
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import side_violations
 from trajopt.solvers.solver import ROUNDING
-from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import BORDER_SIDE, SAME_TIME, Curve
 from trajopt.splines.node_sets import ArcNodes, Instants, MotionEnd, MotionSamples, NodeSet, TimeWindow
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import Step, split_state
 from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 
 
 @dataclass(frozen=True, eq=False)

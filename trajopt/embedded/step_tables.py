@@ -23,7 +23,7 @@ from trajopt.parametric.plan_shift import PlanShifts
 from trajopt.parametric.replanning import Step
 from trajopt.problem.problem import Problem
 from trajopt.solvers.interior.bands import bands_of
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.transcription.nlp import NLP, ProgramStructure
 from trajopt.transcription.transcribe import program_at, values_of
 

@@ -20,7 +20,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers.matrices import matrix_of_parts, product
 from trajopt.solvers.solver import WarmStart
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.transcription.nlp import NLP, ProgramStructure
 from trajopt.transcription.unknowns import Layout
 

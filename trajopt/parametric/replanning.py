@@ -35,7 +35,7 @@ from trajopt.solvers.matrices import sparse_steps_pay
 from trajopt.solvers.newton.newton import FURTHER, RealTimeIteration
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.splines.node_sets import START
 from trajopt.transcription.linear_equations.linear_rows import nearest_point
 from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues

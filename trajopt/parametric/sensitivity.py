@@ -29,7 +29,7 @@ from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.problem.phases import Asked
 from trajopt.solution.solution import Answer, Solution
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.transcription.derivative_check import STEP
 from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.linked_program import AskedStructure, LinkedProgram

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import finite_numbers, implements, numbers
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.problem.constraints.coordinate_bounds import warn_of_degrees
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 
 GuessedCurve = Callable[[Any], Any]  # normalised times (k,) -> (k, n), or with the additional curves
 

@@ -36,7 +36,7 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.solution.answers import program_of
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.transcription.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 

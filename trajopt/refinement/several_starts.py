@@ -62,7 +62,7 @@ from trajopt.solution.records import LEVELS, STARTS
 from trajopt.solution.records import RETRIES as AGAIN
 from trajopt.solvers.run import create
 from trajopt.solvers.solver import Run, Solver, Status
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.terms import term as terms
 from trajopt.transcription.initial_point import fixed_ends
 from trajopt.transcription.nlp import NLP

@@ -29,8 +29,7 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.rebuilt_problem import rebuilt_problem
 from trajopt.solution.records import JournalTable, RefinementRecord, SolveRecord
 from trajopt.solvers.solver import Status, WarmStart
-from trajopt.splines.basis import SAME_TIME
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import SAME_TIME, Curve
 from trajopt.splines.knots import with_spans_halved
 from trajopt.splines.trajectory import Nodes, Trajectory
 from trajopt.terms import term as terms

@@ -26,8 +26,7 @@ from scipy import sparse
 from trajopt.base.arguments import check_choice, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, near_matches
-from trajopt.splines.basis import SAME_TIME
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import SAME_TIME, Curve
 from trajopt.splines.trajectory import Nodes, Trajectory
 
 ArcPart = Literal["whole", "start", "inside", "end", "extra"]

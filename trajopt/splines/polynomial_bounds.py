@@ -29,8 +29,7 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.splines.basis import SAME_TIME
-from trajopt.splines.curve import Curve, CurveGroup
+from trajopt.splines.basis import SAME_TIME, Curve, CurveGroup
 from trajopt.splines.trajectory import Arc, Trajectory
 
 GAP = 1e-13  # of the largest coefficient: how near the bound comes to a value that is attained

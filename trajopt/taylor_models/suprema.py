@@ -27,7 +27,7 @@ import numpy as np
 from trajopt.base.arrays import Array, read_only
 from trajopt.graph.graph import Graph
 from trajopt.graph.quantities import TIME_LEAVES, SplineLeaf
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 from trajopt.splines.polynomial_bounds import Pieces, divide, pieces_of_group, upper_bound
 from trajopt.splines.quadrature import SHARE, largest_errors
 from trajopt.taylor_models.taylor_model import (

@@ -17,8 +17,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import ROUNDING
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve, CurveGroup
+from trajopt.splines.basis import Curve, CurveGroup, SplineBasis
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.linear_equations.elimination import Elimination
 

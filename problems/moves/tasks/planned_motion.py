@@ -24,7 +24,7 @@ from problems.moves.view.surroundings import MotionSegment, Surroundings
 from trajopt.archive.solution_archive import save
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 
 if TYPE_CHECKING:
     from problems.moves.tasks.task_problem import TaskProblem

@@ -9,8 +9,7 @@ from problems import moves
 from problems.moves.contact_proof import _Proof, least_clearance_bound
 from problems.moves.tasks.robot import carrying, payload_of, robot
 from trajopt.base.errors import OptionError
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve, SplineBasis
 from trajopt.splines.polynomial_bounds import pieces_of_group
 
 POINTS = np.random.default_rng(1).normal(size=(40, 3)) * (0.1, 0.05, 0.15)

@@ -11,8 +11,7 @@ from tiers import fast_first
 import trajopt
 from dynamics import RigidBodyModel
 from trajopt.problem.problem_graph import graph_of
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve, SplineBasis
 from trajopt.taylor_models import suprema
 from trajopt.taylor_models.suprema import Supremum, bernstein_form, find_suprema, graph_models, leaf_pieces
 

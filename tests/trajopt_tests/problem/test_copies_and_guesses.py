@@ -10,7 +10,7 @@ import trajopt
 from trajopt.base import errors
 from trajopt.problem.guess import Motion
 from trajopt.problem.problem_graph import limit_order
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve
 
 
 @dataclass

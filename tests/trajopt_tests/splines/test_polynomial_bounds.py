@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tiers import fast_first
 
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve, SplineBasis
 from trajopt.splines.polynomial_bounds import jumping, pieces_of, pieces_of_group, upper_bound
 
 

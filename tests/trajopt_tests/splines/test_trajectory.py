@@ -7,7 +7,7 @@ from hand_written import PointMasses
 import trajopt
 from trajopt import Arc, SplineBasis, Trajectory
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.splines.curve import Curve, CurveGroup
+from trajopt.splines.basis import Curve, CurveGroup
 from trajopt.splines.node_sets import node_set
 
 

@@ -25,8 +25,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import bound_violation
-from trajopt.splines.basis import BORDER_SIDE
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import BORDER_SIDE, Curve
 from trajopt.splines.quadrature import gauss
 
 

@@ -5,8 +5,7 @@ import pytest
 
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.switching.arc_resolution import coefficient_rate, finer
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.basis import Curve, SplineBasis
 
 UP, DOWN = frozenset({Saturation(0, 0, 1)}), frozenset({Saturation(0, 0, -1)})
 
