@@ -30,7 +30,8 @@ const SYNONYMS = `
   pontryagin hamiltonian transversality pmp costate | integrate simulate forward ode45 simulink
   fast quick seconds minutes | delay latency | identify identification estimate fit calibration
   uncertainty uncertain robust stochastic confidence covariance
-  solver ipopt slsqp sqp qp optimizer fmincon snopt acados fatrop | feedback gain lqr ilqr ddp riccati | shooting bvp | algebraic dae | collocation dircol pseudospectral radau gauss
+  solver ipopt slsqp sqp qp optimizer fmincon snopt acados fatrop | feedback gain lqr ilqr ddp riccati
+  shooting bvp | algebraic dae | collocation dircol pseudospectral radau gauss
   cyclic periodic | crane pendulum | rocket spacecraft | orbit satellite spacecraft | quadrotor drone | glider aircraft
   vehicle car bicycle | exercise homework course assignment exam grading lecture teacher student | cluster slurm parallel
   reaction grf | impact touchdown heelstrike | switching bang | retime toppra | problem ocp | program nlp
@@ -87,10 +88,10 @@ const SYNONYMS = `
       let rarity = 0;
       for (const [stem, weight] of meanings(word)) {
         const often = new Map();
-        const turns = Search._index.counts[stem]; // passage, count, passage, count ...
-        for (let k = 0; k < turns.length; k += 2) {
-          const place = placeOf(turns[k]);
-          often.set(place, (often.get(place) ?? 0) + turns[k + 1]);
+        const pairs = Search._index.counts[stem]; // passage, count, passage, count ...
+        for (let k = 0; k < pairs.length; k += 2) {
+          const place = placeOf(pairs[k]);
+          often.set(place, (often.get(place) ?? 0) + pairs[k + 1]);
         }
         rarity ||= Math.log(1 + lengths.length / often.size); // that of the word itself, where the pages have it
         for (const [place, count] of often) {

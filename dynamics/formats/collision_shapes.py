@@ -147,7 +147,10 @@ def _names(meshes: Iterable[LinkMesh]) -> tuple[str, ...]:
 def _covers(
     mesh: LinkMesh, how: str, folders: list[Path], opened: list[str], units: list[str]
 ) -> list[Shape]:
-    """A hull or capsules that hold a mesh, on its link; its name is added to `opened` where it is open."""
+    """A hull or capsules that hold a mesh, on its link.
+
+    Its name is added to `opened` where it is open, to `units` where its unit is not m.
+    """
     file = found_mesh(mesh.file, folders, mesh.element)
     read = read_mesh(file, mesh.element)
     if not read.is_watertight:

@@ -43,8 +43,11 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
 
 
 def lenient_text(content: bytes | str) -> str:
-    """The XML as text with what TinyXML, the reader of ROS, MuJoCo and OpenSim, does not ask for: bytes of
-    the declared encoding, no "--" within comments, which go, and prefixes that are declared."""
+    """XML that TinyXML, the reader of ROS, MuJoCo and OpenSim, takes, as text that a strict reader takes.
+
+    Bytes that are not UTF-8 are read as Windows', comments, which may hold "--", are left out, and prefixes
+    are declared.
+    """
     if isinstance(content, bytes):
         stated = re.match(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""", content)
         encoding = stated[1].decode("ascii").lower() if stated else "utf-8"

@@ -106,7 +106,7 @@ def _chosen(measured: Measurements, most: int) -> BSpline:
         spline = _fit(measured, int(intervals))
         residual = np.mean((measured.q - spline(measured.t)) ** 2, axis=0)
         share = len(spline.c) / len(measured.q)
-        # Generalized cross-validation of all joints
+        # The logarithm of the product over joints that generalized cross-validation makes least
         logarithms = np.log(np.maximum(residual, np.finfo(float).tiny)) - 2.0 * np.log1p(-share)
         score = float(logarithms.sum())
         if best is None or score < least - WORTH:

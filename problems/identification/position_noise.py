@@ -44,6 +44,7 @@ def information_with_positions(
     by_noise = np.zeros((model.n, count, count))  # A A' of the torques of each joint
     by_positions = np.zeros((count, count))
     explained, samples = np.zeros(model.n), 0
+    stiffness = spring_torques(model, np.ones(model.n)) - spring_torques(model, np.zeros(model.n))
     for motion in motions:
         whiten = cholesky(motion.normal_matrix, lower=True)
         sensitivity = np.zeros((model.n, count, len(whiten)))  # M_j L^-T
@@ -51,7 +52,6 @@ def information_with_positions(
             U = solve_triangular(whiten, np.moveaxis(bases, 0, 1).reshape(len(whiten), -1), lower=True)
             U = U.reshape(len(whiten), 3, -1)
             partials = dynamics.rnea_derivatives(model, q, v, a)
-            stiffness = spring_torques(model, np.ones(model.n)) - spring_torques(model, np.zeros(model.n))
             by_v = partials.dtau_dv - dynamics.friction(model, v, smoothing).dv
             # Derivatives of the motors' torques by q, v and a
             D = np.array([partials.dtau_dq + np.diag(stiffness), by_v, partials.dtau_da])

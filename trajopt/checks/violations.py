@@ -152,7 +152,7 @@ def link_violations(motions: Sequence[Solution], phases: Phases) -> Iterator[Lin
     for link in phases.links:
         equal = np.ones(1, dtype=bool)
         if isinstance(link, TermLink):
-            values, sizes = [], []
+            values, sizes = [], []  # at each instant, and the largest in its phase
             for instant in link.instants:
                 own = motions[instant.phase]
                 values.append(own.value(link.term, _time(own, instant)))

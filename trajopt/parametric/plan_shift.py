@@ -127,7 +127,7 @@ def _motion(
     for group, source in zip(layout.groups, old.groups, strict=True):
         counts = [basis.count for basis in source.bases]
         points = np.split(np.eye(sum(counts)), np.cumsum(counts)[:-1])
-        unit = Curve(source.bases, tuple(points), durations_before)
+        unit = Curve(source.bases, tuple(points), durations_before)  # a component for each basis function
         given = np.concatenate(source.control_points(np.arange(old.size)))
         for arc, own in enumerate(group.control_points(np.arange(layout.size))):
             basis = group.bases[arc]

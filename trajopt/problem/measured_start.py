@@ -52,7 +52,7 @@ A = TypeVar("A", bound=Asked)
 class StartRow:
     """A constraint over the start whose components follow from the measured state, those of the mask alone.
 
-    single : whether it holds at the start and nowhere else
+    single : True where it holds at the start and nowhere else
     of_v : (width,) components that depend on the velocities
     names, units : of the components, in reports
     """

@@ -124,10 +124,8 @@ def _with_copies(
     if copy.max(initial=-1) < 0:
         return sizes
     rows, columns, sizes = functions.jacobian_rows, functions.jacobian_columns, sizes.copy()
-    own, jacobian = (
-        copy[rows] == free[columns],
-        np.nan_to_num(functions.jacobian(start), posinf=0.0, neginf=0.0),
-    )
+    own = copy[rows] == free[columns]
+    jacobian = np.nan_to_num(functions.jacobian(start), posinf=0.0, neginf=0.0)
     entries = np.where(own, 0.0, jacobian * sizes[columns])
     moved = sparse.coo_array(sparse.csr_array((entries, (rows, unknowns.curve_numbers[free[columns]]))))
     steepest, largest = np.zeros(functions.row_count), np.zeros(functions.row_count)

@@ -214,7 +214,7 @@ class LinkedProgram:
             for multipliers in (result.lower_multipliers, result.upper_multipliers)
         )
         unknowns = self.programs[k].unknowns
-        is_held = np.zeros(unknowns.layout.size, dtype=bool)
+        is_held = np.zeros(unknowns.layout.size, dtype=bool)  # of this phase, what others share
         for name, having in self.linked.shared.items():
             if k in having:
                 is_held[unknowns.layout.parameters[name]] = True

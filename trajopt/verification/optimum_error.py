@@ -99,6 +99,7 @@ class UntilKnown:
         parts = -products(nlp, at, rows)
         lagrangian = objective + float(parts.sum())
         merit = objective + float(np.maximum(parts, 0.0).sum())
+        # The least and the largest of the three estimates of the optimum
         ends = np.array([min(lagrangian, objective), merit]) / getattr(nlp, "objective_scale", 1.0)
         before, self.before = self.before, (here, ends)
         if before is None or not np.abs(here - before[0]).max() >= SHARE * step:

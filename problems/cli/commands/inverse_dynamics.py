@@ -20,7 +20,7 @@ from problems.cli.output import Output, output_options
 @click.option(
     "--as-opensim",
     is_flag=True,
-    help="Counts an acceleration of OpenSim's in knees that turn three ways.",
+    help="Accelerate knees that turn about three axes as OpenSim does.",
 )
 @output_options("json", "quiet")
 @explained

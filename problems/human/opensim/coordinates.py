@@ -99,12 +99,13 @@ def coordinates() -> Mapping[str, Coordinate]:
 
 def coordinate_values(q: np.ndarray) -> dict[str, np.ndarray]:
     """OpenSim's coordinate -> its values (K,) in rad and m, of postures q (K, 55) of the whole skeleton."""
+    from scipy.spatial.transform import Rotation
+
     found = {
         coordinate.name: coordinate.sign * x + coordinate.zero
         for coordinate, x in zip(coordinates().values(), q.T, strict=True)
     }
-    from scipy.spatial.transform import Rotation
-
+    # Our three angles turn the pelvis in another order than those of OpenSim
     yaw, list_, tilt = (q[:, list(freedoms()).index(f"global_{name}")] for name in ("yaw", "list", "tilt"))
     turned = Rotation.from_euler("YXZ", np.stack([yaw, list_, -tilt], axis=1))
     return found | dict(zip(PELVIS, turned.as_euler("ZXY").T, strict=False))

@@ -208,11 +208,11 @@ class SpeedSearch:
                 both = np.einsum("ksi,ksj->sij", self.basis[a] * inner, self.basis[b])
                 local += 0.5 * (both + np.swapaxes(both, 1, 2))
         count = len(local)
-        found = np.zeros((3, count + 2))  # the diagonal and two below it
+        hessian = np.zeros((3, count + 2))  # the diagonal and two below it
         for j in range(3):
             for i in range(j, 3):
-                found[i - j, j : j + count] += local[:, i, j]
-        return self.summed(np.einsum("ks,ksj->sj", slope, self.between)), found
+                hessian[i - j, j : j + count] += local[:, i, j]
+        return self.summed(np.einsum("ks,ksj->sj", slope, self.between)), hessian
 
     def summed(self, local: Array) -> Array:
         """Sums over the coefficients of what acts on each span (spans, 3)."""

@@ -190,7 +190,7 @@ def test_the_command_writes_what_opensim_reads(folder, tmp_path):
     assert "residual" in done.output and f"written: {out}" in done.output
     found = read_storage(out).columns
     assert found.keys() == read_storage(folder / "torques.sto").columns.keys()
-    arguments = ["--cutoff", "0", "--as-opensim", "--out", str(out)]  # of which this body has no such joint
+    arguments = ["--cutoff", "0", "--as-opensim", "--out", str(out)]  # no joint here turns about three axes
     again = CliRunner().invoke(main, ["inverse-dynamics", *files, *arguments])
     assert again.exit_code == 0, again.output
     assert all(np.array_equal(x, found[name]) for name, x in read_storage(out).columns.items())

@@ -41,6 +41,7 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
     node: Any = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
     up = upwards(dynamics)
     each = ((one, one.height(node, arc, one.points)) for one in contacts)
+    # m straight above the ground, of the lowest point of each foot
     heights = {one.frame: float(np.min(gaps)) / rise(one.ground[arc], up) for one, gaps in each}
     lowest, highest = min(heights, key=heights.__getitem__), max(heights, key=heights.__getitem__)
     apart = heights[highest] - heights[lowest]
@@ -61,7 +62,7 @@ def upwards(dynamics: Any) -> Array:
 
 
 def rise(ground: Surface, up: Array) -> float:
-    """By how much a gap grows per metre upwards; 0 of walls and of what moves, which carry no pose."""
+    """The growth of a gap per metre upwards; 0 for walls and for what moves, which carry no pose."""
     if isinstance(ground, Ground):
         return 1.0
     steep = float(np.dot(ground.normal, up))
