@@ -109,7 +109,7 @@ def rayleigh(intervals: int, order: int) -> trajopt.Problem:
 
 
 def ours(intervals: int, order: int) -> Solve:
-    """By this project."""
+    """The solve of this project."""
     started = time.process_time()
     found = trajopt.solve(rayleigh(intervals, order), trajopt.Ipopt(tol=TOLERANCE), **ONE_SOLVE)
     seconds = time.process_time() - started

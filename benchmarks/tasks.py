@@ -125,7 +125,7 @@ class Arm:
     name: str
 
     def robot(self, folder: Path | None) -> moves.Robot:
-        """With shapes of its meshes, or as it comes with this package, with capsules."""
+        """The robot with shapes of its meshes, or with capsules as it comes with this package."""
         if folder is not None:
             return moves.robot(folder / self.file, locked=self.locked, shapes="fit")
         limbs = capsules(LIMBS[self.name])

@@ -119,8 +119,10 @@ def pytest_runtest_protocol(item, nextitem):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Of two processes each begins with one half of the list: one with tests of the kernels of robots, the
-    other with tests that need none. Else both compile the same kernels at the same time."""
+    """Order tests: of two processes, each with one half, one begins with kernels of robots, one without.
+
+    Otherwise both compile the same kernels at the same time.
+    """
     groups = {0: [], 1: [], 2: []}
     for item in items:
         folders = set(item.path.parts)

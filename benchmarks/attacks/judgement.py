@@ -58,14 +58,14 @@ def believed(solution: Any, optimum: float, what: str, small: float = 0.0) -> Ju
 
 
 def off_the_optimum(solution: Any, optimum: float, report: Report) -> str:
-    """Why the objective is not the optimum, where the report's estimate does not cover the difference."""
+    """The objective beside the optimum, where the report's estimate does not cover the gap; else empty."""
     covered = OPTIMUM * abs(optimum) + ESTIMATED * (report.error_of_optimum or 0.0)
     away = solution.objective - optimum
     return f"objective {solution.objective:.8g}, optimum {optimum:.8g}" if abs(away) > covered else ""
 
 
 def integrated(solution: Any, rates: Callable[..., Any], control: str, size: np.ndarray) -> str:
-    """Where DOP853, led by the control of a system, ends elsewhere; each span begins where the last ended.
+    """The gap to where DOP853, led by the control of a system, ends; each span begins where the last ended.
 
     rates(t, x, u) : of the states;  size : of the states, which the distance is compared with
     """

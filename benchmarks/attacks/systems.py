@@ -42,7 +42,7 @@ def mesh_of(rng: Rng, duration: Any, fewest: int = 1, most: int = 9) -> trajopt.
 
 
 def any_scale(rng: Rng, power: float = 9.0) -> float:
-    """From 10^-power to 10^power."""
+    """A number from 10^-power to 10^power."""
     return float(10.0 ** rng.uniform(-power, power))
 
 

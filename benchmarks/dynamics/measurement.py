@@ -90,5 +90,5 @@ def second_over_first(rounds: int = 5 * ROUNDS, least: float = LEAST, nodes: int
 
 
 def as_records(cells: list[Cell]) -> list[dict]:
-    """For JSON."""
+    """The measurement as JSON holds it."""
     return [asdict(cell) for cell in cells]

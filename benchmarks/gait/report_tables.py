@@ -93,7 +93,7 @@ def iterations_of(solution: trajopt.Solution) -> str:
 
 
 def largest_slip(solution: trajopt.Solution) -> float:
-    """In mm, of all standing points."""
+    """The largest slip of all standing points, mm."""
     return 1e3 * max(slip(solution).values())
 
 

@@ -50,7 +50,7 @@ def preferred(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def least(length: list[float], cost: list[float]) -> str:
-    """Where a parabola through the values is least, or which end of the range it falls towards."""
+    """The place where a parabola through the values is least, or the end of the range it falls towards."""
     if len(length) < 3:
         return "unknown"
     bend, slope, _ = np.polyfit(length, cost, 2)

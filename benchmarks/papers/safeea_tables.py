@@ -24,7 +24,7 @@ from dynamics.papers.savin.lagrangian import Lagrangian
 
 
 def random_robot(n: int, seed: int = 0) -> dynamics.RigidBodyModel:
-    """As the authors' generator: modified DH numbers, masses, centres and principal moments random in [0, 1].
+    """A robot as the authors draw it: modified DH numbers, masses, centres, principal moments in [0, 1].
 
     Principal moments that no body can have (the largest above the sum of the others) are drawn again: the
     authors' script does not check, our models do.

@@ -49,7 +49,7 @@ THRUST_TABLE = casadi.interpolant("thrust", "bspline", [MACH, HEIGHT], THRUST.ra
 
 
 def climb(intervals: int) -> trajopt.Problem:
-    """From Mach .38 at sea level to Mach 1 at 65,600 ft; US units, scaled to one. Bryson et al., 1969."""
+    """Climb from Mach 0.38 at sea level to Mach 1 at 65,600 ft; scaled US units. Bryson et al., 1969."""
     gravity, area, radius, mu = 32.174, 530.0, 20902900.0, 0.14076539e17
 
     def air(height: Any) -> tuple[Any, Any]:
@@ -106,7 +106,7 @@ def climb(intervals: int) -> trajopt.Problem:
 
 
 def f8(intervals: int) -> trajopt.Problem:
-    """From an angle of attack of .4655 rad to rest in least time. Kaya and Noakes, JOTA 117 (2003)."""
+    """Least time from an angle of attack of 0.4655 rad to rest. Kaya and Noakes, JOTA 117 (2003)."""
 
     def rates(node: Any) -> list[Any]:
         a, b, c, w = node.attack, node.pitch, node.pitching, node.elevator

@@ -29,7 +29,7 @@ LOST = 0.2  # m, from the goal after the first second
 
 @trajopt.term
 def miss(node: Any) -> Any:
-    """From the goal, which moves on at its velocity, (3,) m."""
+    """The distance from the goal, which moves on at its velocity, (3,) m."""
     place, goal, speed = node.position(HAND), node.parameter("goal"), node.parameter("goal speed")
     return [place[i] - goal[i] - speed[i] * node.t for i in range(3)]
 

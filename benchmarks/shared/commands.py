@@ -47,11 +47,11 @@ class Command:
 
     @property
     def text(self) -> str:
-        """As a page writes it."""
+        """The command as a page writes it."""
         return " ".join(["python", self.program, *self.name.split()[1:], *self.full.split()])
 
     def missing(self) -> str:
-        """Why it cannot run here; empty where it can."""
+        """The reason why it cannot run here; empty where it can."""
         if self.smallest is None:
             return "has no smaller size"
         absent = [each for each in self.needs if each not in PLACES and find_spec(each) is None]

@@ -169,7 +169,7 @@ def least(calls: Sequence[Callable[[], Any]], repeats: int) -> list[tuple[float,
 
 
 def states(program: trajopt.CompiledProgram, count: int) -> list[np.ndarray]:
-    """Where the cart-pole is at every step."""
+    """States of the cart-pole at every step."""
     rng, state, found = np.random.default_rng(SEED), FIRST, []
     for _ in range(count):
         found.append(state)
@@ -222,7 +222,7 @@ Steps = list[tuple[float, Any]]  # milliseconds and the answer of every step
 def steps_of(
     several: Sequence[Method], wanted: Sequence[np.ndarray], warm: bool, repeats: int
 ) -> list[Steps]:
-    """Those of every method at every step but the first, from a guess or each from its answer before."""
+    """Solves by every method at every step but the first, from a guess or each from its answer before."""
     before = [method.solve(wanted[0], None) if warm else None for method in several]
     found: list[Steps] = [[] for _ in several]
     for state in wanted[1:]:

@@ -27,7 +27,7 @@ def converted(text):
 
 
 def blocks(lines):
-    """What a part of a docstring without blank lines becomes."""
+    """The blocks that a part of a docstring without blank lines becomes."""
     lines = [line.rstrip() for line in lines if line.strip()]
     if not lines:
         return []

@@ -70,7 +70,7 @@ def entry(package, name):
 
 
 def has_own_base(package, value):
-    """Whether a class, no error, has another one of the package above it, whose members are its own."""
+    """True for a class, no error, below another one of the package, whose members count as its own."""
     top = package.__name__.partition(".")[0]
     return not issubclass(value, Exception) and any(
         base.__module__.partition(".")[0] == top for base in value.__mro__[1:]

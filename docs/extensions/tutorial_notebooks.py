@@ -19,7 +19,7 @@ LINK = "\n\n*This page is a notebook: {nb-download}`%s.ipynb`, with its outputs.
 
 
 def is_notebook(page):
-    """Whether a page has code that a reader would run: Python blocks, in a page that teaches."""
+    """True for a page with code that a reader would run: Python blocks, in a page that teaches."""
     return page.startswith(("tutorials/", "howto/", "extend/")) or page in (
         "first_term",
         "own_dynamics",

@@ -75,7 +75,7 @@ def _guess(task: StatedTask) -> list[Array]:
 
 
 def _payloads_at(task: StatedTask, number: int) -> tuple[Payload, ...]:
-    """What is carried away from the start, or from the goal before step `number`."""
+    """The payloads carried away from the start, or from the goal before step `number`."""
     return task.steps[number].payloads if number < len(task.steps) else ()
 
 
@@ -158,7 +158,7 @@ def _held(
 
 
 def _detours(task: StatedTask, payloads: tuple[Payload, ...], first: Array, last: Array) -> Array:
-    """What straight ways between poses (i, n) and (j, n) cost more where shapes touch on them, (j, i) s."""
+    """Further costs of straight ways from poses (i, n) to (j, n) on which shapes are too near, (j, i) s."""
     clearances = task.clearances(task.loaded(payloads))
     if clearances is None:
         return np.zeros((len(last), len(first)))

@@ -29,7 +29,7 @@ def with_collisions(*geometries):
 
 
 def inside(points, shape):
-    """How far points are outside of a capsule, m."""
+    """Distances of points from a capsule, m, negative within it."""
     local = (points - shape.position) @ shape.rotation
     along = np.clip(local[:, 2], -0.5 * shape.size[1], 0.5 * shape.size[1])
     return np.linalg.norm(local - along[:, None] * [0, 0, 1], axis=1) - shape.size[0]

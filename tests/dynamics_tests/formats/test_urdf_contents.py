@@ -1,4 +1,4 @@
-"""What a URDF holds beside the robot is named, and an error with strict; xacro is refused by that word."""
+"""Contents of a URDF beside the robot: named, and an error with strict; xacro is refused by that word."""
 
 import pytest
 from urdf_text import joint, link, one_joint, robot, transmission

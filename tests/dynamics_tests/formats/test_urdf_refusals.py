@@ -1,4 +1,4 @@
-"""What a URDF must not say is refused by name, and what looks wrong is warned of."""
+"""Errors of a URDF are refused by name, and what looks wrong is warned of."""
 
 import warnings
 

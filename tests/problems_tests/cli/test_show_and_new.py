@@ -150,7 +150,7 @@ def test_what_draw_returns_must_name_files_of_its_own(returned, message, tmp_pat
 
 @pytest.mark.long
 def test_commands_in_the_head_of_a_new_problem_exist(tmp_path, monkeypatch):
-    """Those with --set are built, so that a renamed parameter is seen."""
+    """Problems of commands with --set are built, so that a renamed parameter is seen."""
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:
         run("new", f"my_{kind}", "--kind", kind)
