@@ -1,4 +1,4 @@
-"""What writes the page of the walk: its tables and where they go."""
+"""The tables on the page of the walk, and where they go."""
 
 import pytest
 

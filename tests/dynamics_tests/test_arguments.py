@@ -1,4 +1,4 @@
-"""What public functions of `dynamics` say to wrong objects: a DynamicsError that names the argument."""
+"""Wrong objects given to public functions of `dynamics`: a DynamicsError that names the argument."""
 
 import datetime
 import decimal

@@ -121,7 +121,7 @@ def test_a_solve_goes_on_where_no_process_can_be_begun(monkeypatch):
 
 @pytest.mark.long
 def test_the_second_process_begins_at_the_other_end_and_ends_with_the_warmup(monkeypatch, tmp_path):
-    """Of steps that only note who took them, in a module that stands before the package on the path."""
+    """The steps only note who took them, in a module that stands before the package on the path."""
     noted = tmp_path / "noted"
     (tmp_path / "sitecustomize.py").write_text(
         "import time\n"

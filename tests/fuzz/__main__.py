@@ -52,7 +52,7 @@ def _run(target, rng: np.random.Generator, seconds: float, most: int | None) -> 
 
 
 def _kind(judgement: Judgement) -> str:
-    """What faults of one cause share: verdict, and the last lines of a traceback without its numbers."""
+    """Verdict, and the last lines of a traceback without its numbers, which faults of one cause share."""
     lines = judgement.detail.strip().split("\n")[-3:]
     return judgement.verdict.value + "".join(c for c in "".join(lines) if not c.isdigit())
 

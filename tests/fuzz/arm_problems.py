@@ -56,7 +56,7 @@ class ArmTarget:
 
 
 def drawn(rng: np.random.Generator) -> dict[str, Any]:
-    """What is asked of the arm."""
+    """A task of the arm, drawn at random."""
     start, end = rng.uniform(-0.5, 0.5, 3).tolist(), rng.uniform(-0.5, 0.5, 3).tolist()
     lock = pick(rng, [None, None, *JOINTS])
     if lock is not None:

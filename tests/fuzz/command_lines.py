@@ -144,7 +144,7 @@ def another_value(rng: np.random.Generator, words: list[str]) -> list[str]:
 
 
 def takes_long(words: list[str]) -> bool:
-    """Whether a fair question is asked that takes longer than a mutant may."""
+    """True for a fair question that takes longer than a mutant may."""
     for word in words:
         name, _, value = word.partition("=")
         number = python_value(value)
@@ -157,7 +157,7 @@ def takes_long(words: list[str]) -> bool:
 
 
 def python_value(text: str) -> Any:
-    """What Python's own literals make of a text; None where it is none."""
+    """The value of a text that is a literal of Python; None where it is none."""
     try:
         return ast.literal_eval(text.strip())
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):

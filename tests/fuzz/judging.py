@@ -34,7 +34,7 @@ class Target(Protocol):
     suffix: str  # of the files of cases
 
     def prepare(self) -> None:
-        """What is needed once, before processes are made."""
+        """Prepare once, before processes are made."""
 
     def mutant(self, rng: np.random.Generator) -> bytes: ...
 
@@ -108,7 +108,7 @@ class JudgingProcess:
         return Judgement(Verdict.HUNG, detail)
 
     def _answers(self) -> bool:
-        """Whether an answer comes before the time of the processor, or of the longest wait, is used up."""
+        """True if an answer comes before the time of the processor, or of the longest wait, is used up."""
         spent, end = self._processor_time(), time.monotonic() + LONGEST_WAIT
         while not self._pipe.poll(1.0):
             if self._processor_time() - spent > SECONDS or time.monotonic() > end:

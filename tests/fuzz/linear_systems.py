@@ -91,7 +91,7 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def large(given: Any) -> bool:
-    """Whether a fair question is asked that takes longer than a mutant may."""
+    """True for a fair question that takes longer than a mutant may."""
     sizes = [given.get("intervals"), given.get("order"), given.get("degree")]
     on = given.get("on")
     sizes += on if isinstance(on, list) else []

@@ -182,7 +182,7 @@ def check_robot(model: dynamics.RigidBodyModel) -> None:
 
 
 def rounding(model: dynamics.RigidBodyModel) -> float:
-    """What rounding leaves where moments about far points cancel: 1e-12 of mass times squared reach."""
+    """The rounding left where moments about far points cancel: 1e-12 of mass times squared reach."""
     reach = sum(np.abs(body.joint.position).sum() for body in model.bodies)
     reach += max(np.abs(body.centre_of_mass).sum() for body in model.bodies)
     rotors = [joint.rotor for joint in model.joints if joint.rotor is not None]

@@ -1,4 +1,4 @@
-"""How a mutant ended, and the counts of many."""
+"""The end of a mutant, and the counts of many."""
 
 from __future__ import annotations
 

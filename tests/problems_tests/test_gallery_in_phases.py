@@ -22,7 +22,7 @@ def solved(name, **parameters):
 
 
 def masses_and_lengths():
-    """Of the walker's links, as its module states them: mass, inertia, where each link's points are."""
+    """Mass, inertia and points of the walker's links, as its module states them."""
     return np.array(walker.MASS), np.array(walker.INERTIA), walker.JOINTS, walker.CENTRES
 
 

@@ -24,7 +24,7 @@ def lifted():
 
 
 def collocation_times(solution):
-    """Those inside intervals: at their ends accelerations and forces may jump."""
+    """Collocation times inside intervals: at their ends accelerations and forces may jump."""
     nodes = solution.problem.trajectory.nodes
     inside = ~np.isclose(nodes.s[:, None], nodes.s[nodes.weight == 0.0]).any(axis=1)
     return nodes.s[inside] * solution.duration

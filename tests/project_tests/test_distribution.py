@@ -1,4 +1,4 @@
-"""What is handed out: the files of the distribution, its licences, its version and its command."""
+"""The distribution: the files of the distribution, its licences, its version and its command."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What type checkers and editors make of the packages in a script outside the checkout."""
+"""Types of the packages as type checkers and editors see them in a script outside the checkout."""
 
 import json
 import os

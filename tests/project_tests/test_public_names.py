@@ -101,7 +101,7 @@ def test_completion_lists_public_names_and_no_others(package):
 
 @pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
 def test_editors_see_no_other_names(package):
-    """Of a package with types they list whatever it defines, and of its imports those `as` themselves."""
+    """They list whatever a package with types defines, and its imports that are `as` themselves."""
     for node in ast.parse(Path(package.__file__).read_text(encoding="utf-8")).body:
         assert isinstance(node, ast.Expr | ast.Import | ast.ImportFrom | ast.If), ast.unparse(node)
 

@@ -1,4 +1,4 @@
-"""What the README promises holds: its code runs, its commands and files exist."""
+"""The README's promises hold: its code runs, its commands and files exist."""
 
 import itertools
 import re

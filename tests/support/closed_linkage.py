@@ -36,7 +36,7 @@ def times_of(solution, count=601):
 
 
 def collocation_times(solution):
-    """Those inside intervals: at their ends accelerations and forces may jump."""
+    """Collocation times inside intervals: at their ends accelerations and forces may jump."""
     nodes = solution.problem.trajectory.nodes
     inside = ~np.isclose(nodes.s[:, None], nodes.s[nodes.weight == 0.0]).any(axis=1)
     return nodes.s[inside] * solution.duration

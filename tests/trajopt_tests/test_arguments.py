@@ -1,4 +1,4 @@
-"""What public functions of `trajopt` say to wrong objects: a TrajoptError that names the argument."""
+"""Wrong objects given to public functions of `trajopt`: a TrajoptError that names the argument."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the structure of a problem alone decides is made once for all problems that have it."""
+"""Parts that the structure of a problem alone decides are made once for all problems that have it."""
 
 import gc
 from functools import _lru_cache_wrapper

@@ -82,7 +82,7 @@ def test_only_the_christoffel_factor_is_half_the_slope_of_the_velocity_torques(s
 
 
 def three_on_a_branch(model):
-    """Whether any three coordinates lie on one branch."""
+    """True if any three coordinates lie on one branch."""
     related = model.packed.same_branch & ~np.eye(model.n, dtype=bool)
     return bool((related[:, :, None] & related[:, None, :] & related[None, :, :]).any())
 

@@ -1,4 +1,4 @@
-"""What mechanics says about every robot, on fifty seeded random trees with and without rotors."""
+"""Identities of mechanics that hold for every robot, on fifty seeded random trees with and without rotors."""
 
 from dataclasses import replace
 from functools import cache

@@ -163,7 +163,7 @@ def test_forward_dynamics_of_floating_robots_agrees_with_pinocchio(case):
 
 
 def test_derivatives_of_floating_robots_agree_with_pinocchio(case):
-    """Those of tau = T' tau_tangent(q, T v, d(T v)/dt), chained through T."""
+    """The chain rule through T of tau = T' tau_tangent(q, T v, d(T v)/dt)."""
     model, centre, peer, q, v, a = case
     found = dynamics.rnea_derivatives(model, q, v, a)
     accelerated = dynamics.aba_derivatives(model, q, v, found.tau)

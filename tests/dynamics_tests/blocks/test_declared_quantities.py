@@ -1,4 +1,4 @@
-"""What a model declares is what its blocks compute."""
+"""Quantities that a model declares are those that its blocks compute."""
 
 import numpy as np
 import pytest

@@ -136,7 +136,7 @@ def test_versions_settings_and_options_of_a_part_change_a_key(monkeypatch):
 
 
 def test_a_change_in_any_function_that_a_kernel_reaches_changes_its_key(monkeypatch):
-    """Of inverse dynamics: an operation, or a constant, of each function in turn, in five files."""
+    """Inverse dynamics: an operation, or a constant, of each function in turn, in five files."""
     function, options = _rnea.py_func, _rnea._cache._options
     reached = reached_functions(function)
     assert len(reached) > 40 and len({each.__module__ for each in reached}) == 5
@@ -166,7 +166,7 @@ def reached_functions(function):
 
 
 def changed_code(code):
-    """Of the same function with a subtraction for its first sum, or another last constant."""
+    """The code of a function with a subtraction for its first sum, or another last constant."""
     raw = bytearray(code.co_code)
     for place in range(0, len(raw), 2):
         if dis.opname[raw[place]] == "BINARY_OP" and raw[place + 1] in (0, 5):

@@ -1,4 +1,4 @@
-"""What callers may hand to the dynamics, what they get back, and how misuse is named."""
+"""Arrays that the dynamics takes and returns, and how misuse is named."""
 
 from collections import Counter
 

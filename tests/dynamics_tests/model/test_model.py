@@ -1,4 +1,4 @@
-"""What a model is, what it promises, and what it refuses."""
+"""A model: its contents, its promises, and its refusals."""
 
 import subprocess
 import sys

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def names(*typed, shell="fish"):
-    """What is offered after these words, the last of which is not complete."""
+    """Completions after these words, the last of which is not complete."""
     line = " ".join(["trajopt", *typed[:-1]])
     asked = {"_TRAJOPT_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": typed[-1]}
     if shell != "fish":

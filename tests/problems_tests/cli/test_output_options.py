@@ -1,4 +1,4 @@
-"""What commands print: JSON alone on standard output, nothing with --quiet, more with --verbose."""
+"""Output of commands: JSON alone on standard output, nothing with --quiet, more with --verbose."""
 
 import json
 from pathlib import Path

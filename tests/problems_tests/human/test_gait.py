@@ -90,7 +90,7 @@ def test_the_feet_share_all_of_the_reaction_and_each_is_pushed_where_its_place_s
 
 
 class _Node:
-    """What a split reads of a node: time and base wrench."""
+    """A node as a split reads it: time and base wrench."""
 
     def __init__(self, time, base_wrench):
         self.t, self.base_wrench = [time], base_wrench
@@ -169,6 +169,6 @@ def test_walks_of_any_speed_and_step_length_hold_between_their_nodes(speed, leng
 @pytest.mark.thorough("the walk of the thesis in this file that is predicted stands for it")
 @pytest.mark.parametrize(("speed", "length"), [(1.2, 0.7), (0.8, 0.7), (1.0, 0.6), (1.4, 0.5), (1.6, 0.7)])
 def test_walks_of_the_thesis_hold_between_their_nodes(speed, length):
-    """Of each speed one that would not hold without limit nodes."""
+    """One walk of each speed, which would not hold without limit nodes."""
     report = trajopt.solve(gait.build(cost="thesis", speed=speed, step_length=length)).verify()
     assert report.verdict == "PASS", report.reason

@@ -320,6 +320,6 @@ def assert_pressure_under_soles(folder, across=np.inf):
 
 
 def distance_in_rows(count):
-    """How many rows away the nearest of first, middle and last one is, (K,)."""
+    """The distance in rows from the nearest of first, middle and last one, (K,)."""
     rows = np.arange(count)
     return np.minimum.reduce([rows, np.abs(rows - count // 2), rows[-1] - rows])

@@ -333,7 +333,7 @@ def test_a_walk_from_the_stored_one_is_as_good_as_the_best_of_two_starts_in_fewe
 @pytest.mark.parametrize("start", ["measured", "solved"])
 @pytest.mark.parametrize("intervals", [7, 11])
 def test_walks_on_finer_motions_are_found_from_the_measured_start_and_from_a_stored_walk(intervals, start):
-    """That of ten control points comes near its constraints after 172 iterations, and was given up before."""
+    """The walk of ten control points nears its constraints after 172 iterations; it was given up before."""
     assert trajopt.solve(
         gait.build(contact="imposed", intervals=intervals, start=start), starts=1, refine=None
     ).converged
@@ -349,7 +349,7 @@ def test_a_backpack_leaves_the_arms_hanging():
 
 
 def largest_share_on_limits(solution):
-    """Of the motion, during which one joint is within a thousandth of its range of a limit."""
+    """The largest share of a motion in which a joint is within a thousandth of its range of a limit."""
     q, limits = solution.q(np.linspace(0.0, solution.duration, 1001)), solution.limits
     near = 1e-3 * (limits.q_upper - limits.q_lower)
     return np.mean((q <= limits.q_lower + near) | (q >= limits.q_upper - near), axis=0).max()

@@ -41,7 +41,7 @@ def test_the_trial_sets_its_feet_down_closer_and_straighter_than_people_do():
 
 
 def measured_foot(percent, side):
-    """Of our skeleton with the trial's angles: the heel from the pelvis, m, and the direction of the foot."""
+    """Heel from the pelvis, m, and direction of the foot, of our skeleton with the trial's angles."""
     own = percent if side == "r" else (percent + 50) % 100  # columns of each leg begin with its heel strike
     outward = 1.0 if side == "r" else -1.0
 

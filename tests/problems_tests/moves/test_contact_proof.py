@@ -89,7 +89,7 @@ def test_no_distance_falls_below_the_bound_of_its_span(seed):
 
 @fast_first("seed", range(30), 2, 6)
 def test_what_is_proved_is_met_at_ten_thousand_times(seed):
-    """Of slow and fast motions, pairs that touch at the start being allowed to."""
+    """Slow and fast motions, whose pairs that touch at the start are allowed to."""
     rng = np.random.default_rng(100 + seed)
     model = random_arm(rng)
     curve = random_curve(rng, model.n, rng.choice((0.05, 0.3, 1.0)))

@@ -1,4 +1,4 @@
-"""What `moves.retime` refuses, by the name of joint, waypoint or limit, and what its units do not change."""
+"""Refusals of `moves.retime`, by joint, waypoint or limit, and answers that units do not change."""
 
 import numpy as np
 import pytest

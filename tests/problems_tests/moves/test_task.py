@@ -237,7 +237,7 @@ def test_a_tool_is_a_frame_at_a_pose_in_another_one():
 
 
 def test_a_load_has_the_energies_of_a_body_at_its_frame():
-    """Of 2 kg at p and with inertia I: m g z, and (m |v|^2 + w' I w) / 2 with p and R moved along v."""
+    """A load of 2 kg at p with inertia I has m g z, and (m |v|^2 + w' I w) / 2 with p and R moved along v."""
     at, spread = np.array([0.02, -0.03, 0.1]), np.diag([0.01, 0.02, 0.025])
     bare = ur5().with_tool("load", "tool0", at)
     loaded = bare.with_load("tool0", 2.0, at, spread)

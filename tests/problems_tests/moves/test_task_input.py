@@ -1,4 +1,4 @@
-"""What `moves.Task` and `moves.robot` refuse, where it is written, by the name of goal, frame or joint."""
+"""Refusals of `moves.Task` and `moves.robot` where a line is written, by goal, frame or joint."""
 
 from importlib.resources import files
 

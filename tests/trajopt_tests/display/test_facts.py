@@ -1,4 +1,4 @@
-"""What objects show of themselves: short texts, cards of notebooks, summaries of problems."""
+"""Displays of objects: short texts, cards of notebooks, summaries of problems."""
 
 from dataclasses import replace
 from xml.etree import ElementTree

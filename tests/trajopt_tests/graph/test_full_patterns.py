@@ -1,4 +1,4 @@
-"""What a block of the user's own may leave out: sparsity patterns, and second derivatives."""
+"""Parts that a block of the user's own may leave out: sparsity patterns, and second derivatives."""
 
 import numpy as np
 import pytest

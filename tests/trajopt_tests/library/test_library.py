@@ -1,4 +1,4 @@
-"""What the library's terms mean, in problems whose answers can be told beforehand."""
+"""The library's terms, in problems whose answers can be told beforehand."""
 
 import numpy as np
 import pytest

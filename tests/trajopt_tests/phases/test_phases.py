@@ -60,7 +60,7 @@ def test_a_jump_of_the_speed_is_an_impact_whose_optimum_has_a_closed_form():
     solution = trajopt.solve(both)
 
     def cost(z):
-        """Of cubics from (x0, v0) to (x1, v1) in unit time, 1/2 integral u^2, in closed form."""
+        """1/2 integral u^2 of cubics from (x0, v0) to (x1, v1) in unit time, in closed form."""
         x, w = z
         total = 0.0
         for x0, v0, x1, v1 in ((0.0, 0.0, x, 2.0 * w), (x, w, 1.0, 0.0)):

@@ -1,4 +1,4 @@
-"""What figures mark: arcs, via points, joints without a motion, equal forces, obstacles and targets."""
+"""Marks in figures: arcs, via points, joints without a motion, equal forces, obstacles and targets."""
 
 # The stubs of matplotlib say ArrayLike and Axes for what are arrays and axes of three dimensions.
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false

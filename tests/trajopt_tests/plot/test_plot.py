@@ -132,7 +132,7 @@ def test_positions_of_a_motion_without_its_problem_are_drawn_without_limits(rr, 
 
 @pytest.mark.long
 def test_limits_of_positions_and_velocities_are_shown():
-    """Those near the curve as lines; those far from it in words, so that they do not flatten it."""
+    """Limits near the curve are lines; those far from it are words, so that they do not flatten it."""
     problem = problems.two_link_rr.build(intervals=5, q_upper=1.2, q_lower=-9.0, velocity=4.0)
     solution = trajopt.solve(problem)
     position, velocity = visible(trajopt.plot.joints(solution))[:2]

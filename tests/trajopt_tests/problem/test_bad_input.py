@@ -1,4 +1,4 @@
-"""What users get wrong is named: the term, the time of the node, the joint, and what to do."""
+"""Mistakes of users are named: the term, the time of the node, the joint, and what to do."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a problem refuses, and what it says then."""
+"""Refusals of a problem, and their messages."""
 
 import casadi
 import numpy as np

@@ -1,4 +1,4 @@
-"""What `solve` does by default between the nodes, and where IPOPT stops short of an optimum."""
+"""Defaults of `solve` between the nodes, and where IPOPT stops short of an optimum."""
 
 import warnings
 from dataclasses import dataclass, field, replace

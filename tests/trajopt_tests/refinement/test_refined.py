@@ -155,7 +155,7 @@ def test_the_same_motion_on_halved_spans_has_the_same_equation_errors(coarse_swi
 
 
 def test_what_does_not_improve_is_not_returned():
-    """Of the same motion: an error that grew, an objective that rose beyond all errors, one that is lower."""
+    """Three answers: the error grew, the objective rose beyond all errors, the objective is lower."""
     problem, _ = boundary_layers(10.0, 5)
     solution = trajopt.solve(problem)
     higher = replace(solution, objective=1.5 * solution.objective)

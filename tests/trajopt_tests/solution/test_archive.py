@@ -19,7 +19,7 @@ FORMER_GALLERY = FORMER.with_name("solution_of_former_gallery.npz")
 
 @pytest.fixture
 def rebuilt_by_this_checkout(monkeypatch):
-    """What the entry point does, also where another checkout is installed."""
+    """Rebuild problems as the entry point does, also where another checkout is installed."""
     from problems.catalogue import build
 
     monkeypatch.setattr(rebuilt_problem, "built", lambda recipe: build(recipe.problem, recipe.parameters))

@@ -1,4 +1,4 @@
-"""What a file keeps of a certificate, what is computed again, and the signs on arcs that hold a speed."""
+"""Certificates in files: parts kept, parts computed again, and the signs on arcs that hold a speed."""
 
 from dataclasses import replace
 

@@ -242,7 +242,7 @@ def test_a_spike_of_an_integral_between_all_samples_is_met():
 
 
 def test_the_scale_of_an_integral_is_no_larger_than_the_integral_of_its_absolute_value():
-    """Of a bump that a sample meets, but a tenth as wide as samples are apart, and of a wave about zero."""
+    """A bump that a sample meets, but a tenth as wide as samples are apart, and a wave about zero."""
     solution = arm()
     middle, width = float(solution.node_times[7]), 1e-3
 

@@ -18,7 +18,7 @@ from trajopt.solution import rebuilt_problem
 
 @pytest.fixture(autouse=True)
 def rebuilt_by_this_checkout(monkeypatch):
-    """What the entry point does, also where another checkout is installed."""
+    """Rebuild problems as the entry point does, also where another checkout is installed."""
     monkeypatch.setattr(
         rebuilt_problem, "built", lambda recipe: problems.catalogue.build(recipe.problem, recipe.parameters)
     )

@@ -1,4 +1,4 @@
-"""What stands in the way of a solution, and the least that mends it."""
+"""Obstacles to a solution, and the least that mends them."""
 
 from dataclasses import replace
 

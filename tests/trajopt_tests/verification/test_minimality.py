@@ -62,7 +62,7 @@ def stationary(problem):
 @pytest.mark.parametrize("dense", [minimality.DENSE, 5])
 @fast_first("seed", range(8), 3)
 def test_a_saddle_is_told_from_a_minimum_at_its_conjugate_point(seed, dense, monkeypatch):
-    """Of integral a^2 - c v^2 over T seconds the second variation is positive where c T^2 < 4 pi^2.
+    """The second variation of integral a^2 - c v^2 over T seconds is positive where c T^2 < 4 pi^2.
 
     Above five unknowns the second time by Lanczos' method.
     """

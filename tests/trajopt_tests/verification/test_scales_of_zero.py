@@ -1,4 +1,4 @@
-"""What is zero is compared with a scale of the problem, never with what rounding leaves of it."""
+"""Zeros are compared with a scale of the problem, never with what rounding leaves of it."""
 
 from dataclasses import replace
 

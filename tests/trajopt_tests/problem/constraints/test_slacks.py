@@ -74,7 +74,7 @@ def test_slacks_are_the_absolute_values_at_the_nodes(points):
 
 
 def _right(nodes):
-    """Which nodes are the last of their span."""
+    """Mask of the nodes that are the last of their span."""
     return np.diff(nodes.span, append=-1) != 0
 
 

@@ -1,4 +1,4 @@
-"""What is no closed loop is refused by name, and leaves the problem as it was."""
+"""Refusals of loops that are not closed, by name; the problem stays as it was."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ import trajopt
 
 
 def node_of(model, closure, q, v, **curves):
-    """What a term reads of a node, of numbers."""
+    """A node of numbers, as a term reads it."""
 
     class Node:
         def __init__(self):

@@ -138,7 +138,7 @@ def test_between_impacts_the_ground_alone_moves_the_base(landed):
 
 @pytest.mark.long
 def test_an_impact_may_cost_less_than_landing_softly(landed):
-    """What lands softly lands with an impact of zero: it is one of the motions allowed."""
+    """A soft landing has an impact of zero: it is one of the motions allowed."""
     soft = trajopt.solve(landing(impact=False)[0], progress="silent")
     assert soft.converged and landed[0].objective < soft.objective
 

@@ -10,7 +10,7 @@ from problems.gallery.legged.one_legged_hopper import BENT, hopper
 
 @trajopt.term
 def device(node):
-    """Of a spring and a damper at the last joint, about y and z, and a force."""
+    """The wrench of a spring and a damper at the last joint, about y and z, and a force."""
     couple = -2.0 * node.q[-1] - 0.3 * node.v[-1]
     return [0, couple, couple, 5.0 * node.q[-1] ** 2, 0, 1.0]
 

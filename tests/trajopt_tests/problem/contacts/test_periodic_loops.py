@@ -52,7 +52,7 @@ def hop(gait_first=False):
 
 @pytest.mark.long
 def test_a_hopper_with_a_four_bar_leg_hops_and_all_of_its_joints_repeat():
-    """Of its crank and its bar nothing periodic is stated: the closed loop makes them repeat."""
+    """Nothing periodic is stated of its crank and its bar: the closed loop makes them repeat."""
     problem = hop()
     solution = trajopt.solve(problem, progress="silent", refine=None)
     assert solution.converged

@@ -1,4 +1,4 @@
-"""What newcomers write for systems and phases: refused with what to write instead, or right."""
+"""Systems and phases as newcomers write them: refused with what to write instead, or right."""
 
 import copy
 

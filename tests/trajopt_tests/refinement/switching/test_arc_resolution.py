@@ -1,4 +1,4 @@
-"""How finely arcs are resolved: rates of Legendre coefficients, degrees and parts."""
+"""Resolution of arcs: rates of Legendre coefficients, degrees and parts."""
 
 import numpy as np
 import pytest

@@ -47,7 +47,7 @@ def square(
 
 
 def newton(solver, nlp, start=None, **run):
-    """What Newton's steps find, or the solver."""
+    """The result of Newton's steps, or of the solver."""
     run = Run(**{"row_tolerances": TOLERANCES, **run})
     return Fallback(SquareNewton(), solver).solve(nlp, start, run)
 
