@@ -216,6 +216,73 @@ def _refuse(name):
     raise ImportError(name)
 
 
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+@pytest.mark.parametrize("ending", [".mjcf", ".XML", ".txt", ""])
+def test_files_of_any_ending_are_read_with_what_lies_beside_them(ending, tmp_path):
+    """MuJoCo's own reader of models takes them, its reader of specifications knows .xml alone."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "block.obj").write_text(TETRAHEDRON)
+    (tmp_path / "parts" / "more.xml").write_text(arm())
+    text = """<mujoco><compiler meshdir="parts"/><include file="parts/more.xml"/><asset>
+    <mesh name="block" file="block.obj" scale="0.1 0.1 0.1"/></asset><worldbody><body><joint axis="0 1 0"/>
+    <geom type="mesh" mesh="block"/></body></worldbody></mujoco>"""
+    file = tmp_path / f"robot{ending}"
+    file.write_text(text)
+    (tmp_path / f"robot{ending}.xml").write_text("no model")
+    mj = mujoco.MjModel.from_xml_path(str(file))
+    assert mj.nq == 3
+    assert inverse_dynamics_error(mj, dynamics.from_mujoco(file)) < EXACT
+
+
+def meshes(compiler="", base="", inertial=""):
+    """A base that stays and a hinged bar, each with a mesh that no file has, and a texture without file."""
+    weight = '<inertial pos="0 0 0.1" mass="2" diaginertia="0.1 0.1 0.1"/>' if inertial else ""
+    return f"""<mujoco><compiler {compiler}/><asset><mesh name="none" file="none.obj"/>
+    <texture name="paint" type="2d" file="none.png"/><texture name="sky" type="skybox" fileup="none.png"/>
+    <material name="red" texture="paint"/></asset><worldbody>
+    <body name="base">{base}<geom type="mesh" mesh="none"/>
+    <body name="bar"><joint axis="0 1 0"/>{weight}<geom type="capsule" size="0.1 0.2" material="red"/>
+    {'<geom type="mesh" mesh="none"/>' if inertial else ""}</body></body></worldbody></mujoco>"""
+
+
+@pytest.mark.filterwarnings("ignore:compiler attribute 'settotalmass'")
+@pytest.mark.parametrize(("inertial", "compiler"), [("", ""), ("yes", ""), ("yes", 'settotalmass="3"')])
+def test_looks_and_shapes_without_a_mass_that_counts_need_no_file(inertial, compiler):
+    base = '<inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>' if compiler else ""
+    model = dynamics.from_mujoco(meshes(compiler, base, inertial))
+    expected = dynamics.from_mujoco(
+        meshes(compiler, base, inertial)
+        .replace('<geom type="mesh" mesh="none"/>', "")
+        .replace('<mesh name="none" file="none.obj"/>', "")
+    )
+    q = np.linspace(-1.0, 1.0, 5)[:, None]
+    np.testing.assert_allclose(dynamics.rnea(model, q, q, q), dynamics.rnea(expected, q, q, q), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("base", "compiler", "inertial"),
+    [
+        ("<joint axis='0 1 0'/>", "", ""),
+        ("", 'settotalmass="3"', ""),
+        ("", 'inertiafromgeom="true"', "yes"),
+    ],
+    ids=["moves", "masses are scaled", "inertia of shapes"],
+)
+def test_missing_meshes_that_give_a_mass_are_refused_with_a_way(base, compiler, inertial):
+    with pytest.raises(MujocoError, match=r"none.obj': put it there, or write <inertial> in each body"):
+        dynamics.from_mujoco(meshes(compiler, base, inertial))
+
+
+def test_a_file_that_does_not_compile_is_named_by_its_whole_path(tmp_path):
+    file = tmp_path / ("a" * 60) / ("b" * 60) / "robot.xml"
+    file.parent.mkdir(parents=True)
+    file.write_text("<mujoco><option apirate='3'/></mujoco>")
+    with pytest.raises(MujocoError, match=r"b/robot.xml': XML Error: Schema violation"):
+        dynamics.from_mujoco(file)
+
+
 @pytest.mark.parametrize("robot", ["ur5", "panda"])
 def test_a_urdf_is_the_same_robot_as_by_our_own_reader(robot, tmp_path):
     """Meshes are not there: shapes without a file are left out, since links state their inertia."""
