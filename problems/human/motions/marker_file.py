@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from problems.human.motions.motion_file import LENGTHS, UNITS, check_times
-from problems.human.opensim.storage import text_of
+from problems.human.opensim.storage import check_row_count, text_of
 from trajopt.base.errors import ProblemError
 
 HEADER_LINES = 5  # file type, names and values of the rate and counts, markers, axes
@@ -40,12 +40,14 @@ def read_markers(path: str | os.PathLike[str]) -> Markers:
     """Read a .trc file: lengths in m, whatever unit the header names, in the axes of the file.
 
     Raises ProblemError, with the line where there is one, for a header without unit or markers, rows that are
-    too long, text, counts that are not those of the header, times that do not increase and missing rows.
+    too long, text, another number of markers than the header's, times that do not increase, missing rows and
+    a file that ends within one. Another number of whole rows than the header's is a warning.
     """
     file = Path(path)
     if not file.is_file():
         raise ProblemError(f"there is no file '{file}': give the path of a .trc")
-    lines = text_of(file).splitlines()
+    text = text_of(file)
+    lines = text.splitlines()
     if len(lines) < HEADER_LINES + 1 or not lines[0].startswith("PathFileType"):
         raise ProblemError(
             f"{file} does not begin with 'PathFileType' and five lines of header: it is no .trc"
@@ -58,9 +60,13 @@ def read_markers(path: str | os.PathLike[str]) -> Markers:
         raise ProblemError(f"{file}, line 4 has the markers {names}: give at least one, and each name once")
     values = np.array([_row(line, 2 + 3 * len(names), file, i) for i, line in rows])
     values = values.reshape(-1, 2 + 3 * len(names))
-    for key, count in (("NumMarkers", len(names)), ("NumFrames", len(rows))):
-        if entries.get(key, str(count)) != str(count):
-            raise ProblemError(f"{file} has {count} as {key}, but its header says {entries[key]}: correct it")
+    markers = entries.get("NumMarkers", str(len(names)))
+    if markers != str(len(names)):
+        raise ProblemError(
+            f"{file} has {len(names)} as NumMarkers, but its header says {markers}: correct it"
+        )
+    whole = not rows or len(rows[-1][1].split("\t")) >= values.shape[1]
+    check_row_count(file, text, "NumFrames", entries.get("NumFrames"), len(rows), whole)
     check_times(values[:, 1], file, HEADER_LINES if not rows else rows[0][0] - 1)
     places = factor * values[:, 2:].reshape(len(rows), len(names), 3)
     return Markers(values[:, 1], {name: places[:, i] for i, name in enumerate(names)})

@@ -62,13 +62,15 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
 
     The labels say how many columns there are, whatever nColumns is, as OpenSim's tables are read. Raises
     ProblemError where labels and numbers do not agree, with the line where there is one: a label without a
-    column, a row that is too short, text, NaN, or a header with another number of rows, of a file cut short.
-    Columns of one label, as old files have of several force plates, are left out with a warning.
+    column, a row that is too short, text, NaN, or a file that ends within a row. Another number of whole rows
+    than the header's is a warning. Columns of one label, as old files have of several force plates, are left
+    out with a warning.
     """
-    lines = text_of(path).splitlines()
+    text = text_of(path)
+    lines = text.splitlines()
     ends = [i for i, line in enumerate(lines) if line.strip() == "endheader"]
     if not ends:
-        raise ProblemError(f"{path} has no line 'endheader': it is no OpenSim storage")
+        raise ProblemError(_without_header_end(path, lines))
     end = ends[0]
     entries = {key.strip(): value.strip() for key, _, value in (x.partition("=") for x in lines[1:end])}
     labels = " ".join(lines[end + 1 : end + 2]).split()
@@ -76,10 +78,7 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
         raise ProblemError(f"{path}, line {end + 2} begins with {labels[:1]}: the first label must be time")
     rows = [(i, line.split()) for i, line in enumerate(lines[end + 2 :], end + 3) if line.strip()]
     values = np.array([numbers_of_line(cells, labels, path, i) for i, cells in rows])
-    if entries.get("nRows", str(len(values))) != str(len(values)):
-        raise ProblemError(
-            f"{path} has {len(values)} as nRows, but its header says {entries['nRows']}: correct it"
-        )
+    check_row_count(path, text, "nRows", entries.get("nRows"), len(values))
     again = {label for label, count in Counter(labels).items() if count > 1}
     kept = [label for label in labels[1:] if label not in again]
     if len(values) < 2 or (again and not kept):
@@ -93,6 +92,38 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
         )
     columns = {label: values[:, labels.index(label)] for label in kept}
     return Storage(lines[0], values[:, 0], columns, _in_degrees(entries, path))
+
+
+def _without_header_end(path: object, lines: Sequence[str]) -> str:
+    """The message on a file without the line that ends a header, as tables of spreadsheets are."""
+    for i, line in enumerate(lines, 1):
+        if line.strip(' ,;"') == "endheader":
+            return (
+                f"{path}, line {i} is {line[:20]!r}, not 'endheader': save the table with tabs between its "
+                "cells, and nothing behind those of the header"
+            )
+    return (
+        f"{path} has no line 'endheader': write a name, version=1, inDegrees=yes or no, and endheader, a "
+        "line each, above the line of labels, which begins with time"
+    )
+
+
+def check_row_count(
+    path: object, text: str, key: str, stated: str | None, count: int, whole: bool = True
+) -> None:
+    """A warning for a file of another number of rows than its header states under `key`.
+
+    ProblemError where the file ends within its last row: it is not `whole`, or no line break follows it.
+    """
+    if stated is None or stated == str(count):
+        return
+    found = f"{path} has {count} as {key}, but its header says {stated}"
+    if not whole or not text.endswith(("\n", "\r")):
+        raise ProblemError(
+            f"{found}, and it ends within a row or right behind it: delete this row where it is cut, end the "
+            f"file with a line break and write {key}"
+        )
+    warn_user(f"{found}: the {count} are read")
 
 
 def _in_degrees(entries: Mapping[str, str], path: object) -> bool | None:

@@ -112,10 +112,13 @@ def test_the_summary_is_a_table_of_the_right_leg(folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Coordinates\ntime\tx\n", "has no line 'endheader'"),
+        ("Coordinates\ntime\tx\n", "has no line 'endheader': write a name, .*, a line each, above the line"),
+        (
+            "C,,\nnRows=2,,\nendheader,,\ntime,x,y\n",
+            "line 3 is 'endheader,,', not .*: save .* with tabs between",
+        ),
         ("C\nnRows=1\nnColumns=2\nendheader\ntime\tx\n0\tfar\n", "line 6: could not convert string"),
-        ("C\nnRows=few\nendheader\ntime\tx\n0\t1\n", "has 1 as nRows, but its header says few"),
-        ("C\nnRows=3\nendheader\ntime\tx\n0\t1\n1\t1\n", "has 2 as nRows, but its header says 3"),
+        ("C\nnRows=3\nendheader\ntime\tx\n0\t1\n1\t1", "has 2 as nRows, but its header says 3, and it ends"),
         ("C\nendheader\ntime\tx\n0\t1\n1\n", "line 5 has 1 numbers: 2 labels are above it"),
         ("C\nendheader\ntime\tx\n0\t1\n1\tnan\n", "line 5 has a gap .NaN. in 'x'"),
         ("C\nendheader\nx\ttime\n0\t1\n", "line 3 begins with .'x'.: the first label must be time"),
@@ -127,6 +130,14 @@ def test_other_files_are_refused(text, message, tmp_path):
     (tmp_path / "a.mot").write_text(text)
     with pytest.raises(ProblemError, match=message):
         storage.read_storage(tmp_path / "a.mot")
+
+
+@pytest.mark.parametrize("stated", [3, 1, "few"])
+def test_tables_cut_between_rows_are_read_with_their_count(stated, tmp_path):
+    (tmp_path / "a.mot").write_text(f"C\nnRows={stated}\nendheader\ntime\tx\n0\t1\n1\t2\n")
+    with pytest.warns(UserWarning, match=f"has 2 as nRows, but its header says {stated}: the 2 are read"):
+        read = storage.read_storage(tmp_path / "a.mot")
+    assert read.columns["x"].tolist() == [1.0, 2.0]
 
 
 def test_columns_of_one_label_are_left_out_and_named(tmp_path):

@@ -172,7 +172,12 @@ def test_markers_are_metres_and_what_was_not_seen_is_nan(tmp_path):
 
 BAD_TRC = {
     "unit": (trc("inch"), "line 3 has the unit 'inch' of length: write m, mm, cm"),
-    "count": (trc(frames=7), "has 2 as NumFrames, but its header says 7"),
+    "markers": (trc().replace("\t2\tmm", "\t3\tmm"), "has 2 as NumMarkers, but its header says 3"),
+    "ends in a number": (trc(frames=7)[:-1], "says 7, and it ends within a row or right behind it: delete"),
+    "ends in a row": (
+        trc(rows=("1\t0\t1\t2\t3\t4\t5\t6", "2\t1\t1"), frames=7),
+        "says 7, and it ends within",
+    ),
     "text": (trc(rows=("1\t0\ta\t2\t3\t4\t5\t6",) * 2), "line 7: could not convert string to float: 'a'"),
     "long": (trc(rows=("1\t0\t1\t2\t3\t4\t5\t6\t7",) * 2), "line 7 has 9 numbers: 8 are expected"),
     "time": (trc(rows=("1\t0\t1\t2\t3\t4\t5\t6",) * 2), "time goes from 0 to 0 s"),
@@ -189,6 +194,13 @@ BAD_TRC = {
 def test_marker_files_that_cannot_be_read_are_refused(text, message, tmp_path):
     with pytest.raises(ProblemError, match=message):
         read_markers(written(tmp_path / "a.trc", text))
+
+
+@pytest.mark.parametrize("frames", [1, 7, "all"])
+def test_files_cut_between_rows_are_read_with_their_count(frames, tmp_path):
+    with pytest.warns(UserWarning, match=f"has 2 as NumFrames, but its header says {frames}: the 2 are read"):
+        found = read_markers(written(tmp_path / "a.trc", trc(frames=frames)))
+    assert found.time.tolist() == [0.0, 0.01]
 
 
 def test_a_marker_of_which_a_cell_is_empty_was_not_seen(tmp_path):
