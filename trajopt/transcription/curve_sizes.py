@@ -53,8 +53,8 @@ def _sizes_of_curves(
 ) -> Array | None:
     """The sizes of all but parameters that are defined by curves, see `sizes_at`."""
     sizes = _sizes_of_values(structure, values, start)
-    is_robot = "tau" in structure.graph.width  # in SI units, whatever currents a first guess would take
-    has_equations = not is_robot and any(group.name == EQUATIONS for group in structure.groups)
+    # Robots are in SI units, whatever currents a first guess would take
+    has_equations = not _is_robot(structure) and any(group.name == EQUATIONS for group in structure.groups)
     if sizes is None and not (first and has_equations):
         return None
     unknowns, lower, upper = values.unknowns, values.bounds.lower, values.bounds.upper
@@ -225,19 +225,27 @@ def _equations_at(
 def _equations_of_rows(structure: ProgramStructure) -> tuple[Array, Array]:
     """The number of the equation over the path that is every row's, (rows,), and the states of its rates.
 
-    States count as curves, (equations, curves); linear rows are equations of their own.
+    States count as curves, (equations, curves): all of a system, or those beside a robot's joints, whose
+    speeds are no rates there. Linear rows are equations of their own.
     """
-    count, curves = structure.linear.kept.size, structure.spline_map.layout.curves
+    spline_map, graph = structure.spline_map, structure.graph
+    count, curves = structure.linear.kept.size, spline_map.layout.curves
     own, rates = [np.arange(count)], [np.zeros((count, curves), dtype=bool)]
     for group in structure.groups:
         width = group.shape[1]
         own.append(count + np.flatnonzero(group.kept) % width)
         rates.append(np.zeros((width, curves), dtype=bool))
         if group.name == EQUATIONS:
-            pattern = structure.graph.leaf_pattern(group.quantity)["v"]
-            rates[-1][:, : pattern.shape[1]] = pattern
+            for leaf, pattern in graph.leaf_pattern(group.quantity).items():
+                spline = spline_map.spline.get(leaf)
+                if spline and spline.order == 1 and (leaf == "v") != _is_robot(structure):
+                    rates[-1][:, spline.curves] = pattern
         count += width
     return np.concatenate(own), np.concatenate(rates)
+
+
+def _is_robot(structure: ProgramStructure) -> bool:
+    return "tau" in structure.graph.width
 
 
 def _ways_down(functions: ProgramFunctions, y: Array, numbers: Array, idle: Array) -> Array:

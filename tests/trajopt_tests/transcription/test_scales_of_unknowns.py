@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tiers import fast_first
 
+import dynamics
 import trajopt
 from trajopt.refinement.guess_search import simulated_guesses
 from trajopt.solution.answers import solution_at
@@ -243,3 +244,33 @@ def test_an_equation_is_as_large_as_the_states_whose_rates_it_holds(problem, uni
     expected, solution = (trajopt.solve(problem(each), solver=solver, refine=None) for each in (1.0, unit))
     assert solution.objective == pytest.approx(expected.objective, rel=1e-6)
     assert solution.iterations <= expected.iterations + 5 and solution.verify().holds
+
+
+def motor(unit):
+    """A slide of 2 kg pushed by a current c of one unit per newton, c' = u - c under |u| <= 1000 units."""
+    row = dynamics.DhRow(name="slide", kind="prismatic", mass=2.0)
+    system = trajopt.system(
+        states=["c"],
+        controls=["u"],
+        rates=lambda node: node.u - node.c,
+        dynamics=dynamics.from_dh([row], gravity=(0.0, 0.0, 0.0)),
+        torques=lambda node: node.c / unit,
+    )
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, duration=1.0))
+    problem.control("u", -1e3 * unit, 1e3 * unit)
+    problem.start_at(q=0.0, v=0.0, x=[unit])
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.state("u") ** 2, weight=1.0 / unit**2)
+    return problem
+
+
+def test_equations_of_states_beside_joints_hold_no_speed_of_these():
+    program = trajopt.transcribe(motor(1e6))
+    assert program.unknown_sizes is not None and program.unknown_sizes.max() > 1e5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_states_beside_joints_may_have_any_unit(unit):
+    expected, solution = (trajopt.solve(motor(each), refine=None) for each in (1.0, unit))
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-6) and solution.verify().holds
