@@ -14,6 +14,9 @@ FOLDERS = (*PACKAGES, "benchmarks", "docs/extensions", "scripts")
 WORDS = "Whether|What|Of|Which|How|Where|Why|When|Those|That|By|In|From|As|With|For|Without|If"
 CLAUSE = re.compile(rf'^ *r?"""(?:{WORDS})\b(?!-)', re.M)
 
+#: Those of tests, whose docstrings may say in which case or by what an assertion holds.
+OF_TESTS = re.compile(r'^ *r?"""(?:Whether|What|Of|Which|How|Those|That)\b', re.M)
+
 ANY = re.compile(r"(?:: |-> )Any\b")
 
 #: Package -> most annotations `Any`: numbers that only fall.
@@ -45,6 +48,11 @@ def test_a_docstring_that_begins_with_a_clause_is_seen(line):
 def test_docstrings_begin_with_the_thing_or_a_verb():
     assert all((ROOT / folder).is_dir() for folder in FOLDERS)
     assert {room: count for room, count in count_by_room(CLAUSE).items() if count} == {}
+
+
+def test_docstrings_of_tests_begin_with_the_thing_or_a_case():
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    assert [path.name for path in files if OF_TESTS.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_annotations_say_more_than_any():

@@ -26,7 +26,7 @@ def unused(x):
 '''
 KERNEL = '''
 def top(x, n=3):
-    """Of x."""
+    """A sum."""
     for i in range(n):
         x = x + deeper(x) + helper.TABLE[i % 2] + SHIFT
     return x
@@ -60,7 +60,7 @@ def key(module=None, options=OPTIONS, signature="(float64,)", target="cpu"):
         {"helper": HELPER.replace("def unused(x):\n    return x", "def unused(x):\n    return x + 1")},
         {"helper": HELPER + "OTHER = 3.0\n"},
         {"top": KERNEL.replace("FACTOR", "FACTOR").replace("    for", "\n    for")},
-        {"top": KERNEL.replace('"""Of x."""', '"""Of any x."""')},
+        {"top": KERNEL.replace('"""A sum."""', '"""Another sum."""')},
     ],
 )
 def test_texts_lines_and_what_is_not_reached_leave_a_key(edited):

@@ -56,6 +56,7 @@ def add_contact(
     on_links = {one.frame: link_of(problem.dynamics, one.frame) for one in contact.grounds if one.frame}
     problem.contacts[frame] = contact
     if contact.arcs:
+        # Its pushes are unknown curves, zero where it does not stand
         share = 0.5 / (DIRECTIONS * len(contact.points))
         for curve, (ground, own) in zip(contact.curves, contact.grounds.items(), strict=True):
             sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in ground.edges]

@@ -131,8 +131,8 @@ class SparseKkt:
     """K and its factors, those of a fixed order of pivots first.
 
     The signs of the pivots show whether H is positive definite along the constraints (Sylvester). The order
-    may be one with further constraints, as long as these are not active their rows are zero but for -1 on the
-    diagonal: one negative pivot for each, and multipliers of zero.
+    may hold further constraints: while these are not active, their rows are zero but for -1 on the diagonal,
+    which gives one negative pivot for each, and multipliers of zero.
 
     is_single : for few factorizations with this pattern: SuperLU says how definite H is, where it can, which
         takes a tenth of the time that the order of pivots does
