@@ -33,6 +33,7 @@ from trajopt.solvers.matrices import Matrix, Triplets, largest_entry, row_length
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.solver import (
     DEPENDENT,
+    FEASIBILITY,
     FLAT,
     ROUNDING,
     SUM_ROUNDING,
@@ -133,7 +134,10 @@ def minimum_by_homotopy(
     factors = KktFactors(first, program.g.size, active)
     found = _with_same_active(unit, side, factors)
     if found is None:
-        found = _Homotopy(unit, multipliers * size, side, factors).followed(most_changes, stopped)
+        try:
+            found = _Homotopy(unit, multipliers * size, side, factors).followed(most_changes, stopped)
+        except np.linalg.LinAlgError:  # the Schur complement is singular to rounding
+            return None
     return None if found is None else replace(found, multipliers=found.multipliers / size, lengths=size)
 
 
@@ -443,15 +447,19 @@ class DenseKkt:
     def __init__(self, H: np.ndarray, A: np.ndarray) -> None:
         n, k = len(H), len(A)
         self._n, self._size = n, largest_entry(H)
-        K = np.zeros((n + k, n + k), order="F")
-        K[:n, :n], K[n:, :n] = H / self._size, A
-        found = lapack.dsytrf(K, lower=1, lwork=BLOCK * (n + k), overwrite_a=1)
+        self._K = np.zeros((n + k, n + k), order="F")
+        self._K[:n, :n], self._K[n:, :n], self._K[:n, n:] = H / self._size, A, A.T
+        found = lapack.dsytrf(self._K, lower=1, lwork=BLOCK * (n + k))
         self._factors, self._exchanges, singular = found
         single = self._exchanges > 0
         negative = np.count_nonzero(np.diagonal(self._factors)[single] < 0.0) + (n + k - single.sum()) // 2
         # With 1 in place of the norm of K: one over that of its inverse
         least = 0.0 if singular else lapack.dsycon(self._factors, self._exchanges, 1.0, lower=1)[0]
         self.exists = bool(least > 10.0 * SUM_ROUNDING)
+        if self.exists:  # rounding may lift dependent rows of A above that, but no step gives them any values
+            probe = np.append(np.zeros(n), np.cos(np.arange(k)))
+            left = probe - self._K @ self._corrected(probe)
+            self.exists = bool(np.abs(left).max() <= FEASIBILITY)
         self.is_strict = self.exists and int(negative) == k
 
     @property
@@ -459,11 +467,18 @@ class DenseKkt:
         return self.exists
 
     def solve(self, right: np.ndarray) -> np.ndarray:
+        """The solution, corrected by its residual once."""
         scaled = right.copy()
         scaled[: self._n] /= self._size
-        found = lapack.dsytrs(self._factors, self._exchanges, scaled, lower=1)[0]
+        found = self._corrected(scaled)
         found[self._n :] *= self._size
         return found
+
+    def _corrected(self, right: np.ndarray) -> np.ndarray:
+        """The solution with the divided H."""
+        found = lapack.dsytrs(self._factors, self._exchanges, right, lower=1)[0]
+        left = right - self._K @ found
+        return found + lapack.dsytrs(self._factors, self._exchanges, left, lower=1)[0]
 
 
 # Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken,

@@ -12,7 +12,7 @@ from trajopt.solvers import matrices
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.matrices import Matrices, row_lengths, shifted, sparse_steps_pay
 from trajopt.solvers.newton.newton import ActiveSetNewton
-from trajopt.solvers.newton.quadratic_program import factorized
+from trajopt.solvers.newton.quadratic_program import DenseKkt, factorized
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import WarmStart
 
@@ -137,3 +137,18 @@ def test_a_system_of_first_order_is_solved_again_by_sparse_steps():
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
     program, _ = compiled.program(x_end=[1.1, 0.2])
     assert warm.point is not None and kkt_residuals(program, warm.point).error <= 1e-9
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_dense_factors_refuse_constraints_that_depend_on_each_other(n):
+    """Rounding leaves a pivot of up to 1e-13 of the largest entry; rows that are apart by 1e-4 are taken."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        H, k = rng.normal(size=(n, n)), int(rng.integers(2, n))
+        H, A = (H @ H.T + 0.1 * np.eye(n)) / 10.0 ** rng.uniform(-3.0, 3.0), rng.normal(size=(k, n))
+        A /= np.linalg.norm(A, axis=1)[:, None]
+        A[-1] = rng.normal(size=k - 1) @ A[:-1]
+        A[-1] /= np.linalg.norm(A[-1])
+        assert not DenseKkt(H, A).exists
+        A[-1] += 1e-4 * rng.normal(size=n)
+        assert DenseKkt(H, A).is_strict
