@@ -42,6 +42,7 @@ class KktPattern:
     place : of every constraint its row of A_W, -1 where it is none of them
     known : the order of unknowns for other active constraints, see `PivotOrder`
     partner : of every constraint its unknown, -1 for those behind all unknowns; None: these are found
+    is_joined : whether `partner` was given, with constraints behind all unknowns
     is_poor : whether a factorization had pivots whose signs are not certain
     """
 
@@ -53,7 +54,7 @@ class KktPattern:
         known: UnknownOrder | None = None,
         partner: np.ndarray | None = None,
     ) -> None:
-        self._known, self.is_poor = known, False
+        self._known, self.is_joined, self.is_poor = known, partner is not None, False
         self._partner = None if partner is None else partner[active]
         n, row = H.shape[0], np.full(A.shape[0], -1)
         row[active] = np.arange(len(active))
@@ -93,10 +94,14 @@ Patterns = dict[tuple[int, ...], KktPattern]  # by active constraints: the last 
 def pattern_of(
     H: Triplets, A: Triplets, active: list[int], patterns: Patterns, partner: np.ndarray | None = None
 ) -> KktPattern:
-    """The pattern of K for these constraints, made where it is not among the last ones."""
+    """The pattern of K for these constraints, made where it is not among the last ones.
+
+    Constraints that joined are paired at last where the pivots behind all unknowns were poor: an unknown that
+    nothing but such a constraint holds is no pivot by itself.
+    """
     key = tuple(active)
     found = patterns.get(key)
-    if found is None:
+    if found is None or (found.is_joined and found.is_poor):
         for old in list(patterns)[: max(0, len(patterns) - MOST_PATTERNS + 1)]:
             patterns.pop(old, None)  # another thread may have done so
         known = next((each.known for each in reversed(tuple(patterns.values())) if each.known), None)
@@ -132,7 +137,8 @@ class SparseKkt:
 
     The signs of the pivots show whether H is positive definite along the constraints (Sylvester). The order
     may hold further constraints: while these are not active, their rows are zero but for -1 on the diagonal,
-    which gives one negative pivot for each, and multipliers of zero.
+    which gives one negative pivot for each, and multipliers of zero. Where such an order, or one with
+    constraints that joined, leaves a sign uncertain, one of the active constraints alone takes its place.
 
     is_single : for few factorizations with this pattern: SuperLU says how definite H is, where it can, which
         takes a tenth of the time that the order of pivots does
@@ -142,8 +148,16 @@ class SparseKkt:
         self, H: Triplets, A: Triplets, active: list[int], patterns: Patterns, is_single: bool = False
     ) -> None:
         self._n, self._m, self._is_single = H.shape[0], len(active), is_single
-        pattern = self._pattern = (pattern_of if is_single else pattern_around)(H, A, active, patterns)
-        self._H, self._held, self._size = H, A.data[pattern.kept], largest_entry(H)
+        self._H, self._size = H, largest_entry(H)
+        find = pattern_of if is_single else pattern_around
+        self._take(A, active, find(H, A, active, patterns))
+        if (self._idle.any() or self._pattern.is_joined) and not (self._factors and self._factors.is_sure):
+            self._pattern.is_poor = True
+            del self._factors
+            self._take(A, active, pattern_of(H, A, active, patterns))
+
+    def _take(self, A: Triplets, active: list[int], pattern: KktPattern) -> None:
+        self._pattern, self._held = pattern, A.data[pattern.kept]
         #: places of the unknowns and of the active constraints among the rows of the pattern, and the others
         self._own = np.concatenate([np.arange(self._n), self._n + pattern.place[active]])
         self._idle = np.ones(pattern.shape[0], dtype=bool)

@@ -9,7 +9,14 @@ from tiers import fast_first
 
 from trajopt.solvers.matrices import Triplets
 from trajopt.solvers.newton import ldl_kernels
-from trajopt.solvers.newton.sparse_kkt import MOST_PATTERNS, PivotOrder, SparseKkt, SuperLuFactors, paired
+from trajopt.solvers.newton.sparse_kkt import (
+    MOST_PATTERNS,
+    OrderedFactors,
+    PivotOrder,
+    SparseKkt,
+    SuperLuFactors,
+    paired,
+)
 
 SHIFT = 1e-8  # of the largest entry of H, on its diagonal: what the minimum of a program is asked with
 
@@ -311,7 +318,8 @@ def test_constraints_that_are_not_active_stay_in_the_pattern_and_change_nothing(
                 assert_solves(around)
             if around._sure_factors is by_superlu and alone._factors.is_sure:
                 assert by_superlu.positive == alone._factors.positive
-    assert kept > 10 and compared > 10
+    # Where signs of pivots behind are uncertain, most sets have patterns of their own
+    assert compared > 10 and kept > (10 if kind in ("indefinite", "convex") else -1)
 
 
 def test_limits_that_join_share_a_pattern_with_those_that_left():
@@ -332,7 +340,7 @@ def test_dependent_constraints_are_named_beside_those_that_are_not_active():
     H, rows = triplets(np.diag(rng.uniform(1.0, 2.0, n)), 0.0), triplets(A)
     SparseKkt(H, rows, list(range(8)), patterns)
     kkt = SparseKkt(H, rows, [7, 6, 5, 4, 3, 2, 1], patterns)
-    assert len(patterns) == 1 and not kkt.exists
+    assert not kkt.exists
     np.testing.assert_array_equal(SparseKkt(H, rows, [7, 6, 5, 4, 3, 2, 1], patterns).dependent, [1, 4, 6])
     assert SparseKkt(H, rows, [7, 6, 5, 4, 3, 2], patterns).exists
 
@@ -345,3 +353,19 @@ def test_a_pattern_with_poor_pivots_is_left_to_its_own_active_set():
     assert SparseKkt(H, A, [*range(7)], patterns).is_strict
     assert SparseKkt(H, A, [*range(8)], patterns).is_strict
     assert [*patterns] == [(*range(8),), (*range(7),)]
+
+
+def test_a_direction_that_only_a_joining_limit_holds_leaves_its_signs_certain():
+    """Behind all unknowns the limit would leave a pivot of zero before it."""
+    n, patterns = 12, {}
+    A = np.eye(n)[[*range(7), n - 1]]
+    A[7, n - 2] = 0.5
+    H, rows = triplets(np.eye(n), 0.0), triplets(A)
+    flat = Triplets(H.rows, H.columns, H.data * (H.rows < n - 1), H.shape)
+    bent = Triplets(H.rows, H.columns, np.where(H.rows < n - 2, H.data, -0.3), H.shape)
+    assert SparseKkt(H, rows, [*range(7)], patterns).is_strict
+    for _ in range(2):
+        kkt = SparseKkt(flat, rows, [*range(8)], patterns)
+        assert kkt.exists and kkt.is_strict and isinstance(kkt._factors, OrderedFactors)
+    assert SparseKkt(bent, rows, [*range(8)], patterns).negative == 1
+    assert SparseKkt(H, rows, [*range(7)], patterns).is_strict
