@@ -193,7 +193,7 @@ class StartState:
         for number, each in enumerate(problem.constraints):
             if _states(each, "v"):
                 problem.constraints[number] = replace(each, lower=self.v.copy(), upper=self.v.copy())
-        # Later slopes are asked for of rows that do not depend on v alone: those of D stay
+        # D stays as it was: later, slopes are asked for only of components that do not depend on v
         self.leaves["v"] = self.v[None]
         self.values = self.rows.graph.values(self.leaves)
         return list(told.values())
