@@ -22,7 +22,7 @@ from problems.moves.tasks.reaching import target_errors
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.view.surroundings import MotionSegment, Surroundings
 from trajopt.archive.solution_archive import save
-from trajopt.base.arguments import numbers
+from trajopt.base.arguments import list_names, numbers
 from trajopt.base.arrays import Array
 from trajopt.splines.basis import Curve
 
@@ -236,7 +236,10 @@ class PlannedMotion(SplineMotion):
         while last < len(self.loaded) and self.loaded[last] is self.loaded[arc]:
             last += 1
         curve = self._arcs(slice(arc, last))
-        return line_of(clearances, curve, self.task.clearance, float(self.times[arc]))
+        line = line_of(clearances, curve, self.task.clearance, float(self.times[arc]))
+        bare = [each.name for each in self.task.steps[arc].payloads if each.shape is None]
+        note = f"{line.note}; carried without a shape, so that it may touch anything: {list_names(bare)}"
+        return replace(line, note=note) if bare else line
 
     def _arcs(self, part: slice) -> Curve:
         """The spline on some of its arcs."""

@@ -218,6 +218,26 @@ def test_a_part_is_put_down_five_millimetres_above_a_table(name):
     assert 0.002 - 1e-6 < heights.min() < 0.005 + 1e-6
 
 
+@pytest.mark.long
+def test_what_is_carried_without_a_shape_is_named_beside_the_proof():
+    """The rod, had it its shape, would be nearer to the wall than anything that the proof looks at."""
+    wall = moves.box((0.02, 0.3, 0.3), at=(0.0, 0.6, 0.15), name="wall")
+    robot = moves.robot(SOURCE, shapes=ARM[:1])
+    task = moves.Task(robot, moves.Scene([wall]), clearance=0.01)
+    task.start(q=[1.0, -1.4, 1.6, -1.77, -1.57, 0.0])
+    task.attach("rod", "tool0", mass=0.4)
+    task.attach("ball", "tool0", mass=0.1, shape=moves.sphere(0.01))
+    task.to(q=[1.2, -1.4, 1.6, -1.77, -1.57, 0.0])
+    task.detach("rod")
+    task.to(q=[1.0, -1.4, 1.6, -1.77, -1.57, 0.0])
+    task.limits(acceleration=15.0, jerk=500.0)
+    motion = task.solve()
+    with_rod, without = [line for line in motion.certificate.lines if line.name == "clearance"]
+    assert with_rod.evidence == without.evidence == "proved"
+    assert with_rod.note.endswith("; carried without a shape, so that it may touch anything: rod")
+    assert "carried" not in without.note
+
+
 def test_a_part_put_down_too_deep_is_named():
     scene = moves.Scene([moves.box((2.0, 2.0, 0.1), at=(0.0, 0.0, -0.05), name="table")])
     task = moves.Task(arm(), scene, clearance=0.002)
