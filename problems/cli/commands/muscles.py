@@ -1,4 +1,4 @@
-"""The command `trajopt muscles`: the muscles that moved a measured motion."""
+"""The command `trajopt muscles`: the muscle forces behind a measured motion."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def muscles(
     out: Path,
     output: Output,
 ) -> None:
-    """The muscles that moved a measured motion, with the least squared excitations.
+    """The muscle forces behind a measured motion, with the least squared excitations.
 
     MOTION has coordinates of the model over time (.mot, .sto, .csv), FORCES is OpenSim's setup of external
     loads. Writes states and controls as Moco does (muscles.sto), forces and fibre lengths (forces.sto),
