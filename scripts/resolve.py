@@ -10,6 +10,7 @@ Python that runs it, uv by the one that is asked for: `pip install uv` first. Th
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -49,6 +50,8 @@ def main(wanted: list[str]) -> int:
             sys.exit(f"{name!r} is neither one of {', '.join(pythons)} nor of {', '.join(PLATFORMS)}")
     pythons = [each for each in pythons if each in wanted] or pythons
     platforms = [each for each in PLATFORMS if each in wanted] or list(PLATFORMS)
+    if shutil.which("uv") is None:
+        sys.exit("uv is not on PATH, which resolves packages for another Python: pip install uv")
     missing = 0
     print(
         f"| Python | platform | packages | {' | '.join(SHOWN)} |\n| --- | --- | --- |{' --- |' * len(SHOWN)}"
