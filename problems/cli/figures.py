@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,22 @@ DrawFigures = Callable[[Any, Path, str], list[str]] | None  # writes the figures
 
 def silent(_: str) -> None:
     """Report nothing."""
+
+
+def figure_writer(module: Mapping[str, Any]) -> DrawFigures:
+    """The function `draw(solution, folder, ending)` among the names of a problem's module or file.
+
+    None where there is none: a function of one argument, `draw(node)`, is the picture of a system, see
+    `trajopt.system`.
+    """
+    draw = module.get("draw")
+    if not callable(draw):
+        return None
+    try:
+        inspect.signature(draw).bind("node")
+    except (TypeError, ValueError):  # it takes more arguments, or does not say which
+        return draw
+    return None
 
 
 def draw(
@@ -93,7 +110,7 @@ def draw_more(
     from problems import catalogue
 
     if draw_own is None and solution.recipe is not None and solution.recipe.problem in catalogue.names():
-        draw_own = getattr(catalogue.module(solution.recipe.problem), "draw", None)
+        draw_own = figure_writer(vars(catalogue.module(solution.recipe.problem)))
     if draw_own is None:
         return []
     notify(f"drawing the figures of {solution.name}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from dynamics.errors import DynamicsError
 from problems import catalogue
-from problems.cli.figures import is_ours
+from problems.cli.figures import DrawFigures, figure_writer, is_ours
 from problems.recipe import recipe
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ProblemError, TrajoptError
@@ -40,7 +40,7 @@ class NamedProblem:
     """
 
     build: Callable[..., Any]
-    draw: Callable[[Any, Path, str], list[str]] | None
+    draw: DrawFigures
     remarks: Callable[[Any], list[str]] = no_remarks
 
 
@@ -49,7 +49,8 @@ def named(name_or_path: str) -> NamedProblem:
     if is_problem_file(name_or_path):
         return from_file(Path(name_or_path))
     module = catalogue.module(name_or_path)
-    return NamedProblem(module.build, getattr(module, "draw", None), getattr(module, "remarks", no_remarks))
+    remarks = getattr(module, "remarks", no_remarks)
+    return NamedProblem(module.build, figure_writer(vars(module)), remarks)
 
 
 def build_named(name_or_path: str, parameters: Mapping[str, Any]) -> Any:
@@ -71,7 +72,7 @@ def from_file(path: Path) -> NamedProblem:
     is built and drawn raises the same.
     """
     module = vars(imported(path))
-    build, draw, own_remarks = module.get("build"), module.get("draw"), module.get("remarks", no_remarks)
+    build, draw, own_remarks = module.get("build"), figure_writer(module), module.get("remarks", no_remarks)
     if not callable(build):
         raise ProblemError(
             f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "
@@ -84,6 +85,7 @@ def from_file(path: Path) -> NamedProblem:
             return recipe(call, name=path.name)(**parameters)
 
     def drawn(solution: Any, folder: Path, ending: str) -> list[str]:
+        assert draw is not None
         with explaining(path):
             names = draw(solution, folder, ending)
             names = names if isinstance(names, str) else list(names)
@@ -93,7 +95,7 @@ def from_file(path: Path) -> NamedProblem:
         with explaining(path):
             return [str(line) for line in own_remarks(solution)]
 
-    return NamedProblem(built, drawn if callable(draw) else None, remarks)
+    return NamedProblem(built, None if draw is None else drawn, remarks)
 
 
 def _checked_figures(path: Path, names: str | list[Any], folder: Path) -> list[str]:

@@ -44,7 +44,7 @@ def rates(node):
     return [node.v * np.sin(node.theta), node.v * np.cos(node.theta), GRAVITY * np.cos(node.theta)]
 
 
-def draw(node):
+def picture(node):
     """The bead."""
     return [(node.x, -node.y)]
 
@@ -53,7 +53,7 @@ def draw(node):
 def build(*, intervals: int = 8, order: int = 5, across: float = 10.0, down: float = 5.0) -> trajopt.Problem:
     """Distances in m."""
     units = {"x": "m", "y": "m", "v": "m/s", "theta": "rad"}
-    bead = trajopt.system(states=("x", "y", "v"), controls=("theta",), rates=rates, units=units, draw=draw)
+    bead = trajopt.system(states=("x", "y", "v"), controls=("theta",), rates=rates, units=units, draw=picture)
 
     problem = trajopt.Problem(bead, trajopt.Trajectory.collocation(intervals, order), name="brachistochrone")
     problem.control("theta", lower=0.0, upper=math.pi)

@@ -35,7 +35,7 @@ def rates(node):
     ]
 
 
-def draw(node):
+def picture(node):
     """The rail, and the rope from the trolley to the load."""
     load = (node.x + node.l * np.sin(node.theta), -node.l * np.cos(node.theta))
     return [[(-1.0, 0.0), (11.0, 0.0)], [(node.x, 0.0), load]]
@@ -53,7 +53,7 @@ def build(*, intervals: int = 20, order: int = 4, duration: float = 9.0) -> traj
     units = {"x": "m", "l": "m", "theta": "rad", "dx": "m/s", "dl": "m/s", "dtheta": "rad/s"}
     units |= {"trolley": "m/s^2", "hoist": "m/s^2"}
     states = ("x", "l", "theta", "dx", "dl", "dtheta")
-    crane = trajopt.system(states, ("trolley", "hoist"), rates, units=units, draw=draw)
+    crane = trajopt.system(states, ("trolley", "hoist"), rates, units=units, draw=picture)
 
     mesh = trajopt.Trajectory.collocation(intervals, order, duration=duration)
     problem = trajopt.Problem(crane, mesh, name="container_crane")

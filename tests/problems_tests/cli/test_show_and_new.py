@@ -1,5 +1,6 @@
 """`trajopt show` tells what a file holds, without solving; what `trajopt new` writes solves as it stands."""
 
+import inspect
 import json
 import shlex
 import warnings
@@ -13,10 +14,11 @@ from library_solutions import solved_at_defaults
 
 import problems
 import trajopt
+from problems import catalogue
 from problems.cli import figures
 from problems.cli.command_line import main
 from problems.cli.commands.new import KINDS
-from problems.cli.problem_file import build_file, from_file
+from problems.cli.problem_file import build_file, from_file, named
 from problems.urdf_arm import source
 
 
@@ -130,6 +132,20 @@ def test_a_problem_file_adds_figures_of_its_own(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(OWN_FIGURE.replace("len(", "lem("), encoding="utf-8")
     failed = run("plot", "out", "--problem", "mine.py")
     assert failed.exit_code == 2 and "mine.py, line 8: NameError" in failed.stderr
+
+
+@pytest.mark.parametrize("name", sorted(catalogue.names()))
+def test_figures_of_the_library_are_not_the_pictures_of_its_systems(name):
+    """`draw` of a module with one argument, a node, is what `trajopt.system` takes."""
+    draw = named(name).draw
+    assert draw is None or list(inspect.signature(draw).parameters)[:3] == ["solution", "folder", "ending"]
+
+
+def test_the_picture_of_a_system_in_a_file_is_no_figure_of_its_own(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        f"{OWN_FIGURE}\n\ndef draw(node):\n    return [(node.x, 0.0)]\n", encoding="utf-8"
+    )
+    assert from_file(tmp_path / "mine.py").draw is None
 
 
 @pytest.mark.parametrize(
