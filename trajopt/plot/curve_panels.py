@@ -180,7 +180,9 @@ def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
         half = 0.5 * text_width(text) / points
         if time - half >= free_from:
             free_from = time + half
-            axis.text(time, top, text, ha="center", va="bottom", **NOTE)
+            cover = {"facecolor": axis.get_facecolor(), "edgecolor": "none", "pad": 0.5}
+            place = {"xytext": (0.0, 3.0), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            axis.annotate(text, (time, top), bbox=cover, **place, **NOTE)
 
 
 @dataclass(frozen=True, eq=False)
