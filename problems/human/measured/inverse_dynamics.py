@@ -18,8 +18,8 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from dynamics import OsimModel
-from dynamics.formats.opensim.simbody_axes import moments_of_turned_axes
 from problems.human.measured.external_loads import MeasuredForce, wrenches_on_links
+from problems.human.measured.simbody_axes import moments_of_turned_axes
 from problems.human.motions.motion_file import MotionTable
 from problems.human.opensim.storage import Storage, write_storage
 from trajopt.base.arguments import check_positive, list_names

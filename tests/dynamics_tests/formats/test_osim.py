@@ -25,7 +25,7 @@ from osim_text import (
 )
 
 import dynamics
-from dynamics.formats.opensim.simbody_axes import moments_of_turned_axes
+from problems.human.measured.simbody_axes import moments_of_turned_axes
 
 SUPPORT = Path(__file__).parents[2] / "support"
 NAMES = ("Rajagopal2016", "gait2392_thelen2003muscle", "gait10dof18musc", "hamner_subject02_scaled")
