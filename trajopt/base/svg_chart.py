@@ -1,27 +1,46 @@
-"""Line charts as SVG text, for reports that must open anywhere without any library; the colours of all
-figures.
+"""Line charts as SVG text, drawn by matplotlib, for pages and cards; the colours of all figures.
 
-Colours stand here, apart from matplotlib: the card of a notebook does not load it.
+The first chart loads matplotlib: whoever only prints a solution does not wait for it.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from html import escape
+from io import StringIO
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from trajopt.base.arrays import Array, Number, runs
+from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
-WIDTH, HEIGHT, LINE = 560, 220, 12  # pixels of a chart and of a line of text
-LEFT, RIGHT, TOP, BOTTOM = 5 * LINE, LINE, LINE, 3 * LINE
-# Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
-TEXT, CURVE = f'font-size="{LINE - 1}" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
+WIDTH, HEIGHT = 560, 220  # pixels of a chart
+PLACE = (0.11, 0.19, 0.87, 0.77)  # of its axes: left, bottom, width and height, parts of those of the chart
+INK = "#777776"  # of axes and letters
+OF_THE_PAGE = f"{INK}|#000000"  # drawn in the colour of the text around, on light and on dark pages
+SETTINGS: dict[Any, Any] = {
+    "font.size": 12.0,  # of which a telephone and a card show 7.8
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+    "axes.formatter.useoffset": False,
+    "axes.labelpad": 6.0,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.xmargin": 0.0,
+    "grid.alpha": 0.3,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.0,
+    "savefig.bbox": "standard",  # the whole chart, also where the user has "tight"
+    "svg.fonttype": "none",  # text stays text, in the letters of the page
+    "svg.hashsalt": "trajopt",
+}
+MARGIN = 0.04  # of the range, below and above the curves
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+UNNEEDED = r' id="[^"]+_\d+"|<defs>\s*<style.*?</defs>'  # names of groups, a style sheet for the whole page
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
 
@@ -42,78 +61,54 @@ def line_chart(
     logarithmic: bool = False,
     limits: Limits = NO_LIMITS,
 ) -> str:
-    """One polyline per curve (k,) over x (k,), with axes, ticks and a legend; gaps where not finite.
+    """Curves (k,) by name over x (k,), with axes, ticks and a legend; gaps where not finite.
 
     limits : lower and upper bounds by curve; those near the curves are dashed lines
     """
-    x = np.asarray(x, dtype=float)
-    drawn = {name: _heights(values, logarithmic) for name, values in curves.items()}
-    finite = [part[np.isfinite(part)] for part in drawn.values()]
-    everything = np.concatenate(finite) if finite else np.zeros(0)
-    low, high = _range(everything) if logarithmic else range_with(drawn, limits)
-    first, last = _range(x)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    def across(at: Number) -> Number:
-        return LEFT + (at - first) / (last - first) * (WIDTH - LEFT - RIGHT)
-
-    def up(value: Number) -> Number:
-        return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
-
-    def level(value: float, look: str) -> str:
-        return f'<line {look} x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(value):.1f}" y2="{up(value):.1f}"/>'
-
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {TEXT} aria-label="{escape(y_label)}">']
-    if not everything.size:
-        middle = f'x="{WIDTH / 2}" y="{HEIGHT / 2}" text-anchor="middle"'
-        parts.append(f"<text {middle}>{'zero throughout' if logarithmic else 'no finite value'}</text>")
-    for tick in ticks(low, high, whole=logarithmic) if everything.size else ():
-        parts.append(level(tick, 'stroke="#ddd"'))
-        place = f'x="{LEFT - LINE / 2}" y="{up(tick) + LINE / 3:.1f}" text-anchor="end"'
-        parts.append(f"<text {place}>{f'1e{tick:g}' if logarithmic else f'{tick:g}'}</text>")
-    for tick in ticks(first, last):
-        place = f'x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + LINE}" text-anchor="middle"'
-        parts.append(f"<text {place}>{tick:g}</text>")
-    for number, (name, values) in enumerate(drawn.items()):
-        colour = PALETTE[number % len(PALETTE)]
-        near = [limit for limit in limits.get(name, ()) if low <= limit <= high]
-        parts += [level(limit, f'stroke="{colour}" stroke-dasharray="5 3"') for limit in near]
-        for piece in runs(np.isfinite(values)):
-            points = list(zip(across(x[piece]), up(values[piece]), strict=True))
-            if len(points) == 1:
-                parts.append(
-                    f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="2.5" fill="{colour}"/>'
-                )
-            else:
-                line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-                parts.append(f'<polyline {CURVE} stroke="{colour}" points="{line}"/>')
-    middle = f'x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - LINE / 2}" text-anchor="middle"'
-    parts.append(f"<text {middle}>{escape(x_label)}</text></svg>")
+    drawn = {name: finite_part(values, logarithmic) for name, values in curves.items()}
+    colours = dict(zip(drawn, PALETTE * len(drawn), strict=False))
+    text = StringIO()
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(WIDTH / 72, HEIGHT / 72))
+        axis = figure.add_axes(PLACE, xlabel=x_label)
+        for name, values in drawn.items():
+            there = np.pad(np.isfinite(values), 1)
+            alone = np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:])
+            axis.plot(x, values, color=colours[name], marker="o", markevery=alone.tolist(), clip_on=False)
+        if not any(np.isfinite(values).any() for values in drawn.values()):
+            nothing = "zero throughout" if logarithmic else "no finite value"
+            axis.text(0.5, 0.5, nothing, transform=axis.transAxes, ha="center")
+            axis.set_yticks([])
+        elif logarithmic:
+            axis.set_yscale("log")
+        else:
+            low, high = range_with(drawn, limits)
+            axis.set_ylim(low - MARGIN * (high - low), high + MARGIN * (high - low))
+            for name, colour in colours.items():
+                for limit in limits.get(name, ()):
+                    if low <= limit <= high:
+                        axis.axhline(limit, color=colour, linestyle="--", linewidth=1.0)
+        figure.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+    inner = re.sub(UNNEEDED, "", text.getvalue().partition("<svg")[2].partition(">")[2], flags=re.DOTALL)
     legend = "".join(
         f'<span style="margin-left: .9em; display: inline-block"><i style="{SWATCH}; '
-        f'background: {PALETTE[i % len(PALETTE)]}"></i>{escape(name)}</span>'
-        for i, name in enumerate(curves)
+        f'background: {colour}"></i>{escape(name)}</span>'
+        for name, colour in colours.items()
         if name
     )
     caption = f"<figcaption>{escape(y_label)} {legend}</figcaption>"
-    return f'<figure style="margin: 0">{caption}{"".join(parts)}</figure>'
+    head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" stroke-linejoin="round" role="img"'
+    drawing = f'{head} aria-label="{escape(y_label)}">{inner.replace("xlink:href", "href")}'
+    return re.sub(OF_THE_PAGE, "currentColor", f'<figure style="margin: 0">{caption}{drawing}</figure>')
 
 
-def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> Array:
-    """Round numbers between low and high: 1, 2 or 5 times a power of ten apart, or `whole` ones alone."""
-    rough = max((high - low) / about, 1.0 if whole else 0.0)
-    power = 10.0 ** math.floor(math.log10(rough))
-    steps = (power * factor for factor in (1.0, 2.0, 5.0, 10.0))
-    step = next(step for step in steps if step >= rough * (1.0 - AGREEMENT))
-    inside = np.arange(math.ceil(low / step - AGREEMENT), math.floor(high / step + AGREEMENT) + 1)
-    return inside * step
-
-
-def _heights(values: Array, logarithmic: bool) -> Array:
+def finite_part(values: Array, logarithmic: bool) -> Array:
+    """The values, not a number where infinite, or where not above zero on a logarithmic axis."""
     values = np.asarray(values, dtype=float)
-    if not logarithmic:
-        return values
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(values > 0.0, np.log10(values), np.nan)
+    return np.where(np.isfinite(values) & ~(logarithmic & (values <= 0.0)), values, np.nan)
 
 
 def _range(values: Array) -> tuple[float, float]:

@@ -21,7 +21,15 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import NO_LIMITS, PALETTE, Limits, line_chart, range_with
+from trajopt.base.svg_chart import (
+    MARGIN,
+    NO_LIMITS,
+    PALETTE,
+    Limits,
+    finite_part,
+    line_chart,
+    range_with,
+)
 
 DIGITS = 7  # of a number that people read
 
@@ -48,14 +56,10 @@ class Chart:
     def html(self, interactive: bool) -> str:
         """An SVG, which scripts replace by a plot where there are any; without them it stays."""
         svg = line_chart(self.x, self.curves, self.x_label, self.y_label, self.logarithmic, self.limits)
-        if not (interactive and any(np.isfinite(self._drawn(each)).any() for each in self.curves.values())):
+        drawn = [finite_part(values, self.logarithmic) for values in self.curves.values()]
+        if not (interactive and np.isfinite(drawn).any()):
             return svg  # it holds a sentence where there are no points
         return f'<div class="plot" {data_attribute(self.plot())}>{svg}</div>'
-
-    def _drawn(self, values: Array) -> Array:
-        """The values, on a logarithmic axis those above zero."""
-        values = np.asarray(values, dtype=float)
-        return np.where(values > 0.0, values, np.nan) if self.logarithmic else values
 
     def plot(self) -> Plot:
         """Traces and layout as Plotly takes them; the axis is fitted to the curves and limits near them."""
@@ -63,7 +67,7 @@ class Chart:
         x = rounded(self.x)
         for number, (name, values) in enumerate(self.curves.items()):
             line = {"color": PALETTE[number % len(PALETTE)], "width": 1.5}
-            trace = self._trace(x, rounded(self._drawn(values)), name, "%{y:.6g}", line)
+            trace = self._trace(x, rounded(finite_part(values, self.logarithmic)), name, "%{y:.6g}", line)
             legend = bool(name) and len(self.curves) > 1
             traces.append({**trace, "mode": "lines" if len(x) > 1 else "markers", "showlegend": legend})
             for limit in self.limits.get(name, ()):
@@ -77,7 +81,7 @@ class Chart:
             upright |= {"type": "log", "exponentformat": "power"}
         else:
             low, high = range_with(self.curves, self.limits)
-            pad = 0.04 * (high - low)
+            pad = MARGIN * (high - low)
             upright["range"] = [low - pad, high + pad]
         layout = {
             **plot_layout(self.y_label),

@@ -132,7 +132,7 @@ img { max-width: 100% } figcaption { color: #555 } .plot { min-height: 300px }
 .bad { color: #b00020 }
 h1, p, figcaption { overflow-wrap: anywhere } img { height: auto }
 @media (max-width: 700px) { table { display: block; overflow-x: auto } body { margin: 1em auto } }
-@media (max-width: 480px) { svg text { font-size: 15px } table { font-size: 13px } }
+@media (max-width: 480px) { svg text { font-size: 15px !important } table { font-size: 13px } }
 @media (max-width: 480px) { td, th { padding-right: .4em } body { padding: 0 .7em } }
 """
 SCROLL = Path(__file__).with_name("scroll.css").read_text(encoding="ascii")  # shadows, as on the site

@@ -11,7 +11,7 @@ from library_solutions import solved_at_defaults
 import problems
 import trajopt
 from problems.gallery.classics import energy_budget
-from trajopt.base.svg_chart import line_chart, ticks, typeset
+from trajopt.base.svg_chart import line_chart, typeset
 from trajopt.report import page as report
 from trajopt.report.chart import charts
 
@@ -51,7 +51,7 @@ def test_a_report_fits_a_telephone(solution):
     assert "torque limits" in columns
     long = [text for text in re.findall(r"<td>([^<]*)</td>", page) if len(text) > 40]
     assert not long  # their class lets them break
-    assert "max-width: 480px) { svg text" in page  # 15 of 560 units stay legible
+    assert "max-width: 480px) { svg text { font-size: 15px !important" in page  # 15 of 560 units stay legible
     assert "max-width: 700px) { table { display: block; overflow-x: auto }" in page
 
 
@@ -116,16 +116,36 @@ def test_units_have_raised_powers():
     assert typeset("kg m^2/s^-3") == "kg m²/s⁻³" and typeset("N m") == "N m"
 
 
-def test_charts_have_round_ticks_and_gaps():
-    assert np.allclose(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
-    assert np.allclose(ticks(-3.0, 7.0), [-2.0, 0.0, 2.0, 4.0, 6.0])
+CURVE = r'<path d="(M[^"]*)"[^>]*stroke: #0072b2; stroke-width: 1.4'
+MARK = 'style="fill: #0072b2; stroke: #0072b2"'
+
+
+def test_charts_have_gaps_and_show_points_that_stand_alone():
     x = np.arange(5.0)
-    text = line_chart(x, {"a<b": np.array([1.0, 2.0, np.nan, 2.0, 1.0])}, "x", "y")
-    assert text.count("<polyline") == 2 and "a&lt;b" in text
-    assert "1e-" in line_chart(x, {"": 10.0**-x}, "x", "y", logarithmic=True)
+    text = line_chart(x, {"a<b": np.array([1.0, 2.0, np.nan, np.inf, 1.0])}, "x", "y")
+    (curve,) = re.findall(CURVE, text)
+    assert "a&lt;b" in text and curve.count("L") == 1  # up to the gap
+    assert text.count(MARK) == 1  # of the last one
+    both = line_chart(x, {"": np.array([1.0, 2.0, np.nan, 2.0, 1.0])}, "x", "y")
+    assert re.findall(CURVE, both)[0].count("M") == 2 and MARK not in both
     assert "no finite value" in line_chart(x, {}, "x", "y")
     assert "zero throughout" in line_chart(x, {"": 0.0 * x}, "x", "y", logarithmic=True)
-    assert "<circle" in line_chart(x, {"": np.array([1.0, np.nan, 1.0, 2.0, 3.0])}, "x", "y")
+
+
+def test_a_logarithmic_chart_has_powers_of_ten_evenly_spaced():
+    (curve,) = re.findall(CURVE, line_chart(np.arange(5.0), {"": 10.0 ** -np.arange(5.0)}, "x", "y", True))
+    heights = np.array(re.findall(r"[ML] \S+ (\S+)", curve), dtype=float)
+    assert (
+        np.allclose(np.diff(heights), (heights[-1] - heights[0]) / 4, atol=1e-3) and heights[-1] > heights[0]
+    )
+
+
+def test_letters_and_axes_of_a_chart_have_the_colour_of_the_page_around():
+    """On a dark page, too, and a black curve: nothing of a chart is black or white."""
+    text = line_chart(np.arange(3.0), {f"q{k}": k * np.arange(3.0) for k in range(7)}, "t [s]", "q [rad]")
+    assert text.count("currentColor") > 10 and not re.search("#000|#fff|#777776|black|white", text)
+    assert len(re.findall(r"<i style=[^>]*background: (?:#\w+|currentColor)", text)) == 7
+    assert "<style" not in text and "http" not in text  # rules of a chart would hold for the whole page
 
 
 @pytest.mark.long
