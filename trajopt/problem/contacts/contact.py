@@ -71,7 +71,7 @@ class Contact:
     continuous : whether its force is, zero where it touches down and lifts off
     impact : whether it may land with velocity
     stated : arc -> the rows that are stated where others of them repeat those of other contacts
-    force : term, (3,) N, world axes, of the ground on the foot
+    force : term, (3,) N, world axes, of the ground on the foot; zero while it swings
     """
 
     frame: str
@@ -176,7 +176,13 @@ class Contact:
     def pushes(
         self, node: NodeSymbols, read: Callable[[str], Number], surfaces: Sequence[Surface] | None = None
     ) -> Iterator[tuple[list[Number], list[Number]]]:
-        """Place and force, or what `read` gives of it, of every point of the sole and every surface."""
+        """Place and force, or what `read` gives of it, of every point of the sole and every surface.
+
+        A foot that never stands has a force of zero at its first point.
+        """
+        if not self.grounds:
+            place = self.place(node, self.points[0])
+            yield place, [0.0 * x for x in place]
         for ground, curve in zip(self.grounds, self.curves, strict=True):
             if surfaces is None or ground in surfaces:
                 yield from self._at_points(node, ground, read(curve))

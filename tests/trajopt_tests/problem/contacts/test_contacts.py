@@ -91,10 +91,21 @@ def test_standing_feet_do_not_slide_and_swinging_ones_clear(half):
         assert height[len(t) // 2] > CLEARANCE * (1.0 - 1e-6) and height.min() > -1e-5
 
 
+def test_the_force_of_a_foot_that_never_stands_is_zero(half):
+    t = times_of(half, 7)
+    contact = half.asked.contacts["FR_FOOT"]
+    assert not contact.arcs
+    for term, width in ((contact.force, 3), (contact.load, 6), (contact.force_rate, 3)):
+        np.testing.assert_array_equal(half.value(term, t), np.zeros((7, width)))
+    assert half.value(contact.force, 0.1).shape == (3,)
+
+
 @pytest.mark.long
 def test_a_whole_period_costs_twice_the_half(half):
     whole = trajopt.solve(whole_trot(), progress="silent")
     assert whole.converged and whole.verify().verdict == "PASS"
+    swings = np.linspace(0.5, 1.0, 51)[1:] * whole.duration
+    np.testing.assert_array_equal(force_of(whole, "FL", swings), np.zeros((50, 3)))
     assert whole.objective == pytest.approx(2.0 * half.objective, rel=5e-3)
 
 
