@@ -14,7 +14,7 @@ import numpy as np
 from dynamics.arguments import is_listed, list_names, short_repr
 from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning, UrdfError, warn_user
 from dynamics.formats.capsule_fit import fitted_capsules
-from dynamics.formats.mesh_files import found_mesh, mesh_folders, mesh_unit, read_mesh
+from dynamics.formats.mesh_files import ODD_SIZE, found_mesh, mesh_folders, mesh_unit, odd_size, read_mesh
 from dynamics.formats.urdf import root_link, urdf_joints, urdf_links
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
 from dynamics.formats.xml_source import urdf_root
@@ -24,6 +24,8 @@ from dynamics.model.shape import MOST_POINTS, Shape, hull
 from dynamics.quantities.packed_shapes import hull_corners
 
 MOST_CORNERS = 64  # of a convex mesh that is taken as it is: distances take time in proportion
+OPEN = "open meshes: {}; the hull of what is there is covered: look at them"
+IN_UNITS = "meshes whose files state another unit than m, which is taken: {}: look at their size"
 
 
 def urdf_shapes(
@@ -46,12 +48,14 @@ def urdf_shapes(
         ("warn") or without ("skip"), or the shapes of their <visual> ("fit")
     missing_meshes : "refuse", those that no folder has are an error; "skip", left out, named by a warning
     Warns of open and missing meshes, of whose bodies parts may be missing, and of meshes in another unit
-    than m (MeshWarning), and of links without a shape that are seen (ShapeWarning).
+    than m or of a size that no link has (MeshWarning), and of links without a shape that are seen
+    (ShapeWarning).
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
     if missing_meshes not in ("refuse", "skip"):
         raise UrdfError(f'missing_meshes is {short_repr(missing_meshes)}; choose "refuse" or "skip"')
-    places, found, opened, units = mesh_folders(path_or_xml, folders), list[Shape](), list[str](), list[str]()
+    places, found = mesh_folders(path_or_xml, folders), list[Shape]()
+    told: dict[str, list[str]] = {message: [] for message in (OPEN, IN_UNITS, ODD_SIZE)}
     solids, seen = _solids(path_or_xml, visuals)
     if seen and visuals == "warn":
         names = ", ".join(dict.fromkeys(str(each.carrier) for each in seen))
@@ -69,15 +73,12 @@ def urdf_shapes(
         if isinstance(solid, Shape):
             covers = [solid]
         else:
-            covers = [] if meshes == "skip" else _covers(solid, meshes, places, opened, units)
+            covers = [] if meshes == "skip" else _covers(solid, meshes, places, told)
         for shape in covers:
             found.append(replace(shape, name=f"{solid.carrier} {len(found)}"))
-    if opened:
-        message = f"open meshes: {list_names(opened)}; the hull of what is there is covered: look at them"
-        warn_user(message, MeshWarning)
-    if units:
-        message = f"meshes whose files state another unit than m, which is taken: {list_names(units)}"
-        warn_user(f"{message}: look at their size", MeshWarning)
+    for message, names in told.items():
+        if names:
+            warn_user(message.format(list_names(names)), MeshWarning)
     return tuple(found)
 
 
@@ -144,20 +145,17 @@ def _names(meshes: Iterable[LinkMesh]) -> tuple[str, ...]:
     return tuple(f"{mesh.element} ({mesh.file})" for mesh in meshes)
 
 
-def _covers(
-    mesh: LinkMesh, how: str, folders: list[Path], opened: list[str], units: list[str]
-) -> list[Shape]:
-    """A hull or capsules that hold a mesh, on its link.
-
-    Its name is added to `opened` where it is open, to `units` where its unit is not m.
-    """
+def _covers(mesh: LinkMesh, how: str, folders: list[Path], told: dict[str, list[str]]) -> list[Shape]:
+    """A hull or capsules that hold a mesh, on its link; its name goes to the messages that hold for it."""
     file = found_mesh(mesh.file, folders, mesh.element)
     read = read_mesh(file, mesh.element)
     if not read.is_watertight:
-        opened.append(f"{mesh.element} ({file.name})")
+        told[OPEN].append(f"{mesh.element} ({file.name})")
     if (unit := mesh_unit(file)) != 1.0:
-        units.append(f"{mesh.element} ({file.name}, {unit:g} m)")
+        told[IN_UNITS].append(f"{mesh.element} ({file.name}, {unit:g} m)")
     vertices = np.asarray(read.vertices, dtype=float) * mesh.scale
+    if size := odd_size(vertices):
+        told[ODD_SIZE].append(f"{mesh.element} ({file.name}, {size})")
     turn, place = mesh.pose.rotation, mesh.pose.position
     most = MOST_POINTS if how == "hull" else MOST_CORNERS * bool(read.is_convex)
     corners = hull_corners(vertices) if most else vertices

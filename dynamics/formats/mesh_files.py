@@ -6,16 +6,22 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
 from dynamics.arguments import list_names
 from dynamics.errors import UrdfError
 
-PACKAGE = "package://"
+PACKAGES = ("package", "model")  # schemes of ROS and Gazebo
 HEAD = 65536  # bytes of a COLLADA file, whose <asset> with its unit comes first
+ODD_SIZE = (
+    'meshes larger than 50 m or smaller than 1 mm: {}: a file in millimetres needs scale="0.001 0.001 0.001"'
+    ", one in metres none"
+)
+SMALLEST, LARGEST = 1e-3, 50.0  # m, of links' meshes: 300 in mm is 300 m, and .3 m times .001 is .3 mm
 
 
 def mesh_folders(
@@ -30,21 +36,48 @@ def mesh_folders(
 def found_mesh(name: str, folders: Sequence[Path], what: str) -> Path:
     """The file of a mesh called "package://p/m.stl" or "m.stl" in one of the folders; UrdfError in none.
 
+    Backslashes separate folders, and %20 is a blank, where no file is called as it is written.
     what : whose mesh it is, for messages
     """
-    path = name.removeprefix("file://")
-    tails = [path]
-    if name.startswith(PACKAGE):
-        path = name.removeprefix(PACKAGE)
-        tails = [path, path.partition("/")[2]]
-    for file in (folder / tail for folder in folders for tail in tails):
+    slashed = name.replace("\\", "/")
+    tails = [tail for each in dict.fromkeys((name, slashed, unquote(slashed))) for tail in _tails(each)]
+    files = [folder / tail for folder in folders for tail in dict.fromkeys(tails)]
+    for file in files:
         if file.is_file():
             return file
     searched = f" {list_names([str(folder) for folder in folders])}" if folders else ", as none is known"
-    raise UrdfError(
-        f"{what}: the mesh {name!r} is in none of the folders{searched}: give folders=[...], "
-        f"one of which holds {tails[0]}"
-    )
+    near = next((path for file in files for path in _in_other_case(file)), None)
+    if near is not None:
+        advice = f"there is {str(near)!r}: write its letters alike"
+    elif PureWindowsPath(tails[-1]).drive:
+        advice = "it is a path of another machine: write package://NAME/FILE in the URDF"
+    else:
+        advice = f"give folders=[...], one of which holds {_tails(slashed)[0]}"
+    raise UrdfError(f"{what}: the mesh {name!r} is in none of the folders{searched}: {advice}")
+
+
+def _tails(name: str) -> list[str]:
+    """The paths below a folder at which a mesh may be: of a package with and without its name."""
+    scheme, separator, path = name.rpartition("://")
+    if separator and scheme in PACKAGES:
+        path = path.lstrip("/")
+        return [path, path.partition("/")[2].lstrip("/")]
+    return [path]
+
+
+def _in_other_case(file: Path) -> list[Path]:
+    """The files beside one that is not there whose names differ from its own in capitals alone."""
+    try:
+        beside = [each for each in file.parent.iterdir() if each.name.lower() == file.name.lower()]
+        return [each for each in beside if each.is_file()]
+    except OSError:
+        return []
+
+
+def odd_size(vertices: np.ndarray) -> str:
+    """The length of a mesh, "300 m", where no link is that large or small; otherwise empty."""
+    length = float(np.ptp(vertices, axis=0).max())
+    return "" if SMALLEST <= length <= LARGEST else f"{length:.3g} m"
 
 
 def mesh_unit(file: Path) -> float:

@@ -12,7 +12,11 @@ from dynamics.formats.urdf_transmission import is_read
 OF_ROBOT = ("link", "joint", "transmission", "material")
 OF_LINK = ("inertial", "visual", "collision")
 OF_JOINT = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
-ATTRIBUTES = {"limit": ("lower", "upper", "effort", "velocity"), "dynamics": ("damping", "friction")}
+ATTRIBUTES = {
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "dynamics": ("damping", "friction"),
+    "origin": ("xyz", "rpy", "quat_xyzw"),
+}
 
 
 def left_out(robot: Element) -> tuple[str, ...]:

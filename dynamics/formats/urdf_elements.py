@@ -15,6 +15,7 @@ from dynamics.model.checks.validation import LARGEST, LONGEST_NAME, checked_mass
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import roll_pitch_yaw
+from dynamics.model.shape import rotation_of
 
 # A number as C++ reads it in the C locale; Python's own reader takes 1_000 and other scripts' digits besides.
 NUMBER = re.compile(
@@ -109,7 +110,10 @@ def joint_limits(limit: Element | None, kind: str, what: str) -> JointLimits:
 
     effort, velocity = stated("effort", math.inf), stated("velocity", math.inf)
     if effort < 0.0 or velocity < 0.0:
-        raise UrdfError(f"{what}: effort {effort} and velocity {velocity} must not be negative")
+        raise UrdfError(
+            f"{what}: effort {effort} and velocity {velocity} must not be negative: give their sizes, or "
+            "leave out what is not limited"
+        )
     lower = stated("lower", 0.0, -math.inf) if ranged else -math.inf
     upper = stated("upper", 0.0) if ranged else math.inf
     if lower > upper:
@@ -121,15 +125,23 @@ def joint_limits(limit: Element | None, kind: str, what: str) -> JointLimits:
 
 
 def origin_of(element: Element, what: str) -> Pose:
-    """The pose of an <origin>, Rz(yaw) Ry(pitch) Rx(roll) and xyz; the identity when there is none."""
+    """The pose of an <origin>: xyz, and Rz(yaw) Ry(pitch) Rx(roll) or, of URDF 1.2, a quaternion quat_xyzw.
+
+    The identity when there is none.
+    """
     origin = element.find("origin")
     if origin is None:
         return IDENTITY
+    place = vector(origin, "xyz", (0.0, 0.0, 0.0), what)
+    if "quat_xyzw" in origin.attrib:
+        if "rpy" in origin.attrib:
+            raise UrdfError(f"{what}: its <origin> has both rpy and quat_xyzw: leave one out")
+        return Pose(rotation_of(vector(origin, "quat_xyzw", (), what, 4), f"{what}: quat_xyzw"), place)
     angles = vector(origin, "rpy", (0.0, 0.0, 0.0), what)
     if np.abs(angles).max() > 6.5:
         message = f"{what}: rpy = {angles.tolist()} looks like degrees; angles are in radians"
         warn_user(message, DegreesWarning)
-    return Pose(roll_pitch_yaw(*angles), vector(origin, "xyz", (0.0, 0.0, 0.0), what))
+    return Pose(roll_pitch_yaw(*angles), place)
 
 
 def required(element: Element, key: str, what: str) -> str:
@@ -159,14 +171,16 @@ def number(element: Element | None, key: str, default: float, what: str) -> floa
     return default if text is None else parsed(text, f"{what}: {key}")
 
 
-def vector(element: Element | None, key: str, default: tuple[float, ...], what: str) -> np.ndarray:
-    """The attribute `key` as three floats; `default` when it or the element is missing."""
+def vector(
+    element: Element | None, key: str, default: tuple[float, ...], what: str, length: int = 3
+) -> np.ndarray:
+    """The attribute `key` as floats; `default` when it or the element is missing."""
     text = None if element is None else element.get(key)
     if text is None:
         return np.array(default)
     words = text.split()
-    if len(words) != 3:
-        raise UrdfError(f"{what}: {key} is {short_repr(text)}; three numbers are expected")
+    if len(words) != length:
+        raise UrdfError(f"{what}: {key} is {short_repr(text)}; {length} numbers are expected")
     return np.array([parsed(word, f"{what}: {key}") for word in words])
 
 

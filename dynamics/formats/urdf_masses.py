@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import InertiaError, UnknownNameError, UrdfError
-from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
+from dynamics.errors import InertiaError, MeshWarning, UnknownNameError, UrdfError, warn_user
+from dynamics.formats.mesh_files import ODD_SIZE, found_mesh, mesh_folders, odd_size, read_mesh
 from dynamics.formats.urdf_elements import link_mass_properties
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
 from dynamics.model.checks.validation import checked_mass, finite_array, inertia_matrix
@@ -107,7 +107,10 @@ def _of_mesh(mesh: LinkMesh, source: str | os.PathLike[str]) -> MassProperties:
     read = read_mesh(found_mesh(mesh.file, mesh_folders(source), mesh.element), mesh.element)
     import trimesh
 
-    hull: Any = trimesh.convex.convex_hull(np.asarray(read.vertices, dtype=float) * mesh.scale)
+    vertices = np.asarray(read.vertices, dtype=float) * mesh.scale
+    if size := odd_size(vertices):
+        warn_user(ODD_SIZE.format(f"{mesh.element} ({mesh.file}, {size})"), MeshWarning)
+    hull: Any = trimesh.convex.convex_hull(vertices)
     inertia = np.asarray(hull.moment_inertia)
     own = MassProperties(float(hull.volume), np.asarray(hull.center_mass), 0.5 * (inertia + inertia.T))
     return own.seen_from(mesh.pose)

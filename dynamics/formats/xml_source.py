@@ -31,8 +31,10 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
     try:
         try:
             return fromstring(content, forbid_dtd=True)
-        except ParseError:
-            return fromstring(lenient_text(content), forbid_dtd=True)
+        except (ParseError, ValueError) as error:
+            if isinstance(error, DefusedXmlException):
+                raise
+            return fromstring(lenient_text(content), forbid_dtd=True)  # Expat knows no encodings of Asia
     except DefusedXmlException as error:
         raise UrdfError(
             f"{where} has a document type or declares entities, which are refused: remove <!DOCTYPE ...> "

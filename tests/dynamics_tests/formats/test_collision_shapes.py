@@ -166,6 +166,43 @@ def test_convex_meshes_of_few_corners_are_taken_as_they_are(tmp_path):
     assert [shape.kind for shape in both] == ["hull", "hull"]
 
 
+def test_meshes_are_found_under_the_names_that_exporters_write(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    (tmp_path / "meshes").mkdir()
+    trimesh.creation.box((0.1, 0.2, 0.3)).export(tmp_path / "meshes" / "part ü.stl")
+    for name in (
+        "..\\meshes\\part ü.stl",
+        "package://other\\meshes\\part%20%C3%BC.stl",
+        "package://other//meshes/part ü.stl",
+        "model://other/meshes/part ü.stl",
+        f"file://{tmp_path.as_posix()}/meshes/part%20ü.stl",
+    ):
+        text = with_collisions(f'<mesh filename="{name}"/>')
+        (shape,) = dynamics.urdf_shapes(text, folders=[tmp_path / "meshes", tmp_path])
+        assert len(shape.points) == 8, name
+    with pytest.raises(dynamics.UrdfError, match=r"there is '.*part ü\.stl': write its letters alike"):
+        dynamics.urdf_shapes(with_collisions('<mesh filename="meshes/PART ü.stl"/>'), folders=[tmp_path])
+    with pytest.raises(dynamics.UrdfError, match="path of another machine: write package://NAME/FILE"):
+        dynamics.urdf_shapes(with_collisions('<mesh filename="C:\\me\\a.stl"/>'), folders=[tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("side", "scale", "length"), [(0.3, "1000", "300 m"), (300.0, "1", "300 m"), (0.3, "0.001", "0.0003 m")]
+)
+def test_a_mesh_of_a_size_that_no_link_has_is_named(tmp_path, side, scale, length):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box((side, 0.5 * side, 0.5 * side)).export(tmp_path / "arm.stl")
+    text = with_collisions(f'<mesh filename="arm.stl" scale="{scale} {scale} {scale}"/>')
+    (tmp_path / "arm.urdf").write_text(text)
+    message = (
+        rf"collision 0 \(arm\.stl, {length}\): a file in millimetres needs scale=\"0\.001 0\.001 0\.001\""
+    )
+    with pytest.warns(dynamics.MeshWarning, match=message):
+        dynamics.urdf_shapes(tmp_path / "arm.urdf")
+    with pytest.warns(dynamics.MeshWarning, match=message):
+        dynamics.load_urdf(tmp_path / "arm.urdf", masses={"upper": 1.0})
+
+
 def test_meshes_of_collada_are_in_the_unit_that_they_state(tmp_path):
     pytest.importorskip("collada")
     (tmp_path / "inches.dae").write_text(block_of_collada((2.0, 4.0, 10.0), 'name="inch" meter="0.0254"'))

@@ -38,6 +38,15 @@ def test_rpy_is_roll_about_x_then_pitch_about_y_then_yaw_about_z_of_fixed_axes()
     np.testing.assert_allclose(rotation @ np.eye(3), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-15)
 
 
+def test_an_origin_may_have_a_quaternion_in_place_of_rpy():
+    # Half the angle: a turn of 120 degrees about (1, 1, 1) takes x to y, y to z and z to x.
+    found = load_urdf(one_joint('<origin xyz="1 2 3" quat_xyzw="0.5 0.5 0.5 0.5"/>')).bodies[0].joint
+    np.testing.assert_allclose(found.rotation, [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-15)
+    assert found.position.tolist() == [1.0, 2.0, 3.0]
+    other = load_urdf(one_joint('<origin wxyz="1 0 0 0"/>'))
+    assert other.left_out == ("wxyz of <origin> of joints: j",)
+
+
 def test_what_a_limit_leaves_out_is_unlimited_but_one_end_alone_means_zero_for_the_other():
     both = load_urdf(one_joint('<limit effort="1" velocity="1"/>')).limits
     upper = load_urdf(one_joint('<limit upper="2"/>')).limits

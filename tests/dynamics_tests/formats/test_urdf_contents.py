@@ -99,6 +99,16 @@ def test_comments_that_hold_two_hyphens_are_passed_over_as_in_ros(tmp_path, enco
         load_urdf(file)
 
 
+@pytest.mark.parametrize("encoding", ["gb2312", "shift_jis", "euc-kr", "utf-16"])
+def test_a_file_in_an_encoding_of_its_own_is_read(tmp_path, encoding):
+    """Encodings of several bytes, which Expat does not know."""
+    name = {"gb2312": "\u5173", "shift_jis": "\u95a2", "euc-kr": "\uad00"}.get(encoding, "\u0434")
+    file = tmp_path / "arm.urdf"
+    text = one_joint().replace("'j'", f"'{name}'").replace('"j"', f'"{name}"')
+    file.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
+    assert load_urdf(file).joint_names == (name,)
+
+
 def test_comments_without_an_end_are_looked_for_once():
     with pytest.raises(UrdfError, match="not well-formed"):  # with a search for each of them, after days
         load_urdf("<robot>" + "<!--" * 1_000_000)

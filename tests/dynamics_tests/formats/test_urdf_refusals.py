@@ -78,13 +78,21 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i i
             robot(link("o"), link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")),
             "the joints form a cycle of links: a -> b -> a",
         ),
-        (one_joint('<axis xyz="0 0"/>'), "joint 'j': xyz is '0 0'; three numbers are expected"),
+        (one_joint('<axis xyz="0 0"/>'), "joint 'j': xyz is '0 0'; 3 numbers are expected"),
         (one_joint('<axis xyz="0 0 z"/>'), "joint 'j': xyz is 'z', which is not a number"),
         (one_joint('<axis xyz="0 0 ${pi}"/>'), "which is not a number; expand the xacro file"),
         (one_joint('<origin xyz="0 0 inf"/>'), "joint 'j': xyz is 'inf'; every number must be finite"),
         (one_joint('<limit lower="1e16" upper="1e16"/>'), "joint 'j': lower is '1e16'; beyond 1e.09"),
         (one_joint('<limit lower="nan"/>'), "joint 'j': lower is 'nan', which is not a number"),
-        (one_joint('<limit effort="-1"/>'), "joint 'j': effort -1.0 and velocity inf .*"),
+        (
+            one_joint('<limit effort="-1"/>'),
+            "joint 'j': effort -1.0 and velocity inf .* leave out what is not limited",
+        ),
+        (
+            one_joint('<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>'),
+            "joint 'j': its <origin> has both rpy and quat_xyzw: leave one out",
+        ),
+        (one_joint('<origin quat_xyzw="0 0 1"/>'), "joint 'j': quat_xyzw is '0 0 1'; 4 numbers are expected"),
         (
             robot(link("a", "<inertial/>")),
             "link 'a': its <inertial> needs both <mass> and <inertia>: .* masses={'a': kg}",
