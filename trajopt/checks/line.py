@@ -119,6 +119,7 @@ class Line(OfComponent):
     bound : for all times, where the component is a derivative of a curve over an interval
     size : of an eliminated equation: values of this size have rounding errors; 0 of others
     jumps : seconds, at which the component is infinite because the velocity or the acceleration jumps
+    stepped : of a limit that is violated: seconds, at which it jumps in an interval; None where it does not
     interval : the times that are all meant, so that it may be missed between nodes alone; None where single
         times or integrals are meant
     note : what the line does not cover, or why it fails, or why there is none
@@ -142,6 +143,7 @@ class Line(OfComponent):
     bound: ControlPointBound | None = None
     size: float = 0.0
     jumps: tuple[float, ...] = ()
+    stepped: float | None = None
     interval: Interval | None = None
     note: str = ""
     pointwise: float | None = None

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest
+HALVINGS = 25  # of a step between samples: what still changes there is a jump
 TOGETHER = 256  # peaks whose brackets are evaluated at once: terms may have hundreds of components
 
 
@@ -125,12 +126,13 @@ def single_times(over: NodeSet, curve: Curve) -> Array:
 def sample_times(solution: Solution, density: Density, interval: Interval | None = None) -> Array:
     """Times (K,) in an interval, the whole motion by default: nodes, times between, both sides of knots."""
     curve, nodes = solution.curve, np.unique(solution.node_times)
-    T, side = curve.duration, BORDER_SIDE * curve.duration
+    T = curve.duration
+    side = max(BORDER_SIDE * T, *(2.0 * data.rounding for data in solution.problem.datasets.values()), 0.0)
     first, last = (0.0, T) if interval is None else (interval.first, interval.last)
     fractions = np.arange(density.between) / density.between
     between = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
     knots, ends = curve.knot_times[1:-1], np.array([first, last])
-    every = [ends, between, nodes[-1:], knots - side, knots, knots + side]
+    every = [ends, between, nodes[-1:], knots - side, knots + side]
     # Intervals share the grid of the whole motion: their terms are evaluated together.
     every.append(np.linspace(0.0, T, density.whole + 1))
     if density.whole * (last - first) < density.least * T:
@@ -141,7 +143,9 @@ def sample_times(solution: Solution, density: Density, interval: Interval | None
     # Grids share times, equal but for rounding: one of a pair stands, or no peak lies between neighbours.
     times = times[np.append(True, np.diff(times) > 0.25 * side)]
     times[-1] = last
-    return times
+    # At a knot itself curves have the values of one side of it, and data in steps may have those of the other
+    begun, ended = (np.searchsorted(knots + beside, times) for beside in (-0.5 * side, 0.5 * side))
+    return times[begun == ended]
 
 
 def _samples_of_data(solution: Solution, times: Array) -> Iterator[Array]:
@@ -359,6 +363,38 @@ def search(
     for some in by_term.values():
         _narrow_together(solution, some)
     return found
+
+
+def jump_within(
+    solution: Solution, constraint: Constraint, component: int, time: float, least: float
+) -> float | None:
+    """Time of the largest jump of a component of a term in the interval between knots around a time, seconds.
+
+    Curves are polynomials there: what jumps is a comparison, or data in steps. None where no jump is larger
+    than `least`.
+    """
+    knots, side = solution.knot_times, BORDER_SIDE * solution.duration
+    span = int(np.clip(np.searchsorted(knots, time) - 1, 0, knots.size - 2))
+    grid = np.linspace(knots[span] + side, knots[span + 1] - side, 4 * POINTS)
+
+    def at(times: Array) -> Array:
+        return np.asarray(solution.value(constraint.term, times)[:, component])
+
+    values = at(grid)
+    low, high, here, there = grid[:-1], grid[1:], values[:-1], values[1:]
+    for _ in range(HALVINGS):
+        steep = np.abs(there - here) > least
+        low, high, here, there = low[steep], high[steep], here[steep], there[steep]
+        if not low.size:
+            return None
+        middle = 0.5 * (low + high)
+        value = at(middle)
+        first = np.abs(value - here) >= np.abs(there - value)
+        low, high = np.where(first, low, middle), np.where(first, middle, high)
+        here, there = np.where(first, here, value), np.where(first, value, there)
+    change = np.abs(there - here)
+    largest = int(np.argmax(change))
+    return float(high[largest]) if change[largest] > least else None
 
 
 def _narrow_together(solution: Solution, some: Sequence[Peaks]) -> None:

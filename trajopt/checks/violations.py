@@ -31,6 +31,7 @@ from trajopt.checks.peaks_between_nodes import (
     Peaks,
     dense_samples,
     interval_of,
+    jump_within,
     node_samples,
     sample_times,
     search,
@@ -46,6 +47,7 @@ from trajopt.transcription.link_constraints import LinkedProblems
 
 # Of robots whose terms are enclosed: the inverse dynamics of larger ones takes seconds there.
 MOST_JOINTS = 8
+STEP = 0.1  # of what a limit is violated by: a smaller jump of it is not the cause
 
 
 def violations(
@@ -64,11 +66,11 @@ def violations(
     ]
     if accuracy is not None and solution.problem.dynamics.n <= MOST_JOINTS:
         provable, lines = True, with_suprema(solution, lines)
-    known = list(lines)
+    known = [_stepped(solution, line) for line in lines]
     # Rates that exceed the accuracy at single times count by what they change of states
     for numbers, errors in _rate_errors(solution, lines, allowed):
         for component, i in numbers.items():
-            known[i] = lines[i].integrated(float(errors[:, component].max()))
+            known[i] = known[i].integrated(float(errors[:, component].max()))
     lines = list(map(_reported, known))
     if torque_equations(solution.problem):
         lines += [_within(line, allowed) for line in _forces_together(solution)]
@@ -83,6 +85,15 @@ def violations(
 def _within(line: Line, accuracy: float) -> Line:
     """The line with a tolerance relative to its scale."""
     return replace(line, tolerance=accuracy * line.least_scale)
+
+
+def _stepped(solution: Solution, line: Line) -> Line:
+    """The line of a limit that is violated beside a jump of its own, inside an interval, with that time."""
+    place = line.place
+    if place is None or not line.is_limit_over_time or not np.isfinite(line.value) or line.holds:
+        return line
+    least = STEP * line.dense_violation
+    return replace(line, stepped=jump_within(solution, *place, line.dense_time, least))
 
 
 def _reported(line: Line) -> Line:

@@ -60,6 +60,11 @@ class Data:
         bends = np.abs(np.diff(slopes, axis=0)) > AGREEMENT * np.abs(slopes).max(axis=0)
         return self.times[np.concatenate([[True], bends.any(axis=1), [True]])]
 
+    @property
+    def rounding(self) -> float:
+        """So near after the time of a step, which rounding may move, the step before still holds."""
+        return float(ROUNDED * np.abs(self.times).max())
+
     def at(self, s: Array, order: int = 0) -> Array:
         """d, or a derivative of it by s, at s (K,): (K, width); constant beyond the ends."""
         first, last = self.times[[0, -1]]
@@ -67,7 +72,7 @@ class Data:
         if self.interpolation == "cubic":
             values = self.spline(np.clip(s, first, last), order)
             return values if order == 0 else np.where(inside[:, None], values, 0.0)
-        before = np.searchsorted(self.times, s - ROUNDED * np.abs(self.times).max(), side="right") - 1
+        before = np.searchsorted(self.times, s - self.rounding, side="right") - 1
         if self.interpolation == "steps":
             return self.values[np.maximum(before, 0)] * (order == 0)
         i = np.clip(before, 0, self.times.size - 2)

@@ -34,6 +34,10 @@ JUMPS = (
     ", or jumps at a node, t = {:.6g} s, where rounding decides its value: solve on one interval more, make "
     "the transition smooth (by np.tanh) or let phases (trajopt.Phases) meet there"
 )
+STEPPED = (
+    "; the limit jumps inside an interval, t = {:.6g} s, which no node mends: let phases (trajopt.Phases) "
+    "meet there, or state steps at known times as data, interpolation='steps', over a fixed duration"
+)
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
@@ -365,6 +369,8 @@ class Report:
             return "; halving intervals there was tried: solve on more, or in phases that meet at the jumps"
         if missed.equation:
             return f"; refine=trajopt.Refined(tol={self.accuracy:.2g}) halves intervals there"
+        if missed.stepped is not None:
+            return STEPPED.format(missed.stepped)
         if self.unmended:
             return "; nodes that were added for limits did not mend it: solve on more intervals"
         given = "" if self.limit_accuracy == LIMIT_ACCURACY else f"accuracy={self.limit_accuracy:.2g}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
 from sliding_mass import bump, judged, slide
-from tiers import fast_first, long_first
+from tiers import every, fast_first, long_first
 
 import dynamics
 import trajopt
@@ -255,6 +255,9 @@ def test_samples_that_grids_share_stand_once():
     times = sample_times(solution, CHECK_DENSITY)
     assert times[0] == 0.0 and times[-1] == solution.duration
     assert np.diff(times).min() > 1e-13 * solution.duration
+    inner = solution.knot_times[1:-1, None]  # there curves have the value of one side alone
+    assert np.all(np.sum(np.abs(times - inner) < 2e-12 * solution.duration, axis=1) == 2)
+    assert np.abs(times - inner).min() > 1e-13 * solution.duration
 
 
 @pytest.mark.parametrize("others", [[0.0, 1.0, 0.0, -2.0], [0.0, -2.0, 0.0, 1.0]])
@@ -280,3 +283,52 @@ def test_a_pulse_of_a_table_is_seen_beside_larger_ones(others, size):
     solution.problem.subject_to(pushed, upper=0.5, name="push")
     report = solution.verify()
     assert solution.converged and not report.holds and report.reason.startswith("push: violated by 0.50")
+
+
+def capped(times, caps, duration=1.0, room=None):
+    """x' = u over a metre with least u^2, and u below a cap in steps, or a term `room` above zero."""
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 3, duration=duration))
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[1.0])
+    problem.data("cap", times, caps, interpolation="steps")
+    room = room or trajopt.term(lambda node: node.data("cap") - node.u, name="room")
+    problem.subject_to(room, lower=0.0, name="cap")
+    problem.minimize(trajopt.state("u") ** 2)
+    return problem
+
+
+@pytest.mark.long
+@every("before, after, at, last", [(0.5, 9.0, 0.4, 1e5), (9.0, 0.5, 0.6, 1.0), (0.5, 9.0, 0.4, 1.0)])
+def test_a_control_that_steps_with_its_limit_passes_and_beyond_it_on_one_side_fails(before, after, at, last):
+    """At the knot itself the control has the value of one side, and the table that of the other.
+
+    A table that ends late is rounded by more than the sides of knots are apart.
+    """
+    times = [0.0, at, last]
+    solution = trajopt.solve(capped(times, [before, after, after]), refine=None, starts=1)
+    low = at if before < after else 1.0 - at
+    free = (1.0 - 0.5 * low) / (1.0 - low)
+    assert solution.objective == pytest.approx(0.25 * low + free**2 * (1.0 - low), rel=1e-7)
+    assert solution.verify().holds
+    for cap in ((0.997 * 0.5, 9.0), (9.0, 0.997 * free)):  # below what is used on one side of the step
+        first, then = cap if before < after else cap[::-1]
+        report = replace(solution, known_problem=capped(times, [first, then, then])).verify()
+        assert not report.holds and report.reason.startswith("cap: violated by 0.00")
+
+
+@pytest.mark.long
+def test_a_limit_that_steps_inside_an_interval_is_refused_with_the_remedy_that_helps():
+    """No mesh meets a step at a known time where the duration is free, nor a comparison."""
+
+    @trajopt.term
+    def compared(node):
+        return 2.0 - 1.4 * (node.t > 0.2) * (node.t < 0.25) - node.u
+
+    known = trajopt.solve(capped([0.0, 1.0], [2.0, 2.0], (0.5, 1.0)), refine=None, starts=1)
+    assert known.verify().holds
+    for room in (None, compared):
+        stepped = capped([0.0, 0.2, 0.25, 1.0], [2.0, 0.6, 2.0, 2.0], (0.5, 1.0), room)
+        reason = replace(known, known_problem=stepped).verify().reason
+        assert reason.startswith("cap: violated by 0.4 between nodes"), reason
+        assert "the limit jumps inside an interval, t = 0.2" in reason and "trajopt.Phases" in reason, reason
