@@ -90,7 +90,7 @@ class ConstraintChecks:
         for bounds, given in zip(self.stated[len(self.stated) - len(parameters) :], parameters, strict=True):
             if bounds in self.scales:
                 # Not the parameter's value: that may be zero.
-                own = np.where(given.guess != 0.0, np.abs(given.guess), 1.0)
+                own = np.where(given.guess != 0.0, np.minimum(np.abs(given.guess), 1.0), 1.0)
                 held = given.lower == given.upper
                 self.scales[bounds] = np.where(held, self.scales[bounds], own)
 

@@ -32,15 +32,16 @@ with `scale` that of the equation, the largest sum of its parts. Each is at most
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.base.arrays import Array, finite_size
-from trajopt.base.tolerances import HALF_OF_DIGITS, NOT_ZERO
+from trajopt.base.tolerances import AGREEMENT, HALF_OF_DIGITS, NOT_ZERO
 from trajopt.checks.line import OfComponent
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
+from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import PARAMETER, TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
@@ -142,6 +143,35 @@ def part_sums(solution: Solution, several: Sequence[Term], times: Array) -> dict
         rows = chain.rows[term.quantity]
         own = np.where(of_time[rows], np.abs(values[term.quantity]), sums[:, rows])
         found[term.quantity] = np.where(np.isfinite(own), own, 0.0)
+    return found
+
+
+def data_parts(solution: Solution, several: Sequence[Term], times: Array) -> dict[str, Array]:
+    """The largest size of what data add to a term at times (K,), (width,), where no curve changes that.
+
+    y - y without the data, here and where all curves are half as large; zero where these differ.
+    """
+    problem = solution.problem
+    if not several or not problem.datasets:
+        return {}
+    graph = graph_of(problem, several)
+    zero = {name: replace(data, values=0.0 * data.values) for name, data in problem.datasets.items()}
+    others = blocks_of_data(graph, zero)
+    if not others:
+        return {}
+    here, added = solution.leaves(times), []
+    half = {leaf: 0.5 * z if leaf in problem.spline_leaves else z for leaf, z in here.items()}
+    with np.errstate(all="ignore"):
+        for z in (here, half):
+            with_data, without = graph.values(z), graph.with_blocks(others).values(z)
+            added.append(
+                {each.quantity: with_data[each.quantity] - without[each.quantity] for each in several}
+            )
+    found: dict[str, Array] = {}
+    for quantity, own in added[0].items():
+        size = np.abs(own).max(axis=0, initial=0.0)
+        apart = np.abs(own - added[1][quantity]).max(axis=0, initial=0.0) <= AGREEMENT * size
+        found[quantity] = np.where(apart, size, 0.0)
     return found
 
 

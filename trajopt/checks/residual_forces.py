@@ -45,7 +45,14 @@ import numpy as np
 
 from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import AGREEMENT, REPEATED
-from trajopt.checks.path_equations import contains_torques, inputs_of, part_sums, scale_of, torque_equations
+from trajopt.checks.path_equations import (
+    contains_torques,
+    data_parts,
+    inputs_of,
+    part_sums,
+    scale_of,
+    torque_equations,
+)
 from trajopt.checks.peaks_between_nodes import dense_samples
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import TORQUES
@@ -264,11 +271,12 @@ def equation_scales(
     here: MotionSamples,
     forces: Sequence[ResidualForces] | None = None,
 ) -> dict[Constraint, Array]:
-    """The scale (width,) of every equation, found at the given times.
+    """The scale (width,) of every equation and of every limit of zero, found at the given times.
 
     Of a torque equation over a part of the motion, the residual at which a force in its direction alone is as
     large as the largest real one (`residual_forces`); of others the largest sum of parts (`part_sums`), to
-    which torque equations at single times add gravity and loads (`static_parts`).
+    which torque equations at single times add gravity and loads (`static_parts`). Of a limit of zero this is
+    at most one unit, or what data add to its term (`data_parts`): "cap" - u >= 0 is as large as its cap.
 
     forces : `residual_forces` at these times, where they are known
     """
@@ -299,6 +307,11 @@ def equation_scales(
     for (constraint, component), scale in of_forces.items():
         if constraint in scales:
             scales[constraint][component] = scale
+    limits = [each for each in scales if each.zero_bounded.any() and each.scale is None]
+    added = data_parts(solution, [each.term for each in limits], here.times)
+    for limit in limits:
+        most = np.maximum(added.get(limit.term.quantity, 1.0), 1.0)
+        scales[limit] = np.where(limit.zero_bounded, np.minimum(scales[limit], most), scales[limit])
     return scales
 
 

@@ -137,10 +137,10 @@ class Constraint:
     @property
     def needs_scale(self) -> bool:
         """True if a component is an equation, or a limit whose only bound is zero."""
-        return bool(np.any((self.lower == self.upper) | self._zero_bounded))
+        return bool(np.any((self.lower == self.upper) | self.zero_bounded))
 
     @property
-    def _zero_bounded(self) -> NDArray[np.bool_]:
+    def zero_bounded(self) -> NDArray[np.bool_]:
         """Mask of the components whose only bound is zero: it says nothing of the size of values."""
         one = np.where(np.isfinite(self.upper), self.upper, self.lower)
         return (np.isfinite(self.lower) != np.isfinite(self.upper)) & (one == 0.0)
@@ -155,9 +155,9 @@ class Constraint:
         between them, which is smaller where both are far from zero, and at most the side's own bound, the
         largest size of a value, `reach` (width,), or the rounding of the other bound, of one unit at most: a
         bound beyond all that happens must not loosen the other side. Without another bound, the bound
-        itself; one unit where that is zero, or the scale of an equation where it is smaller.
+        itself; where that is zero, what `equation_scales` finds.
 
-        equation_scale : (width,), that of an equation of this term where `needs_scale`, else None
+        equation_scale : (width,), of an equation or a limit of zero, where `needs_scale`, else None
         """
         if self.scale is not None:
             return np.stack([self.scale, self.scale])
@@ -171,8 +171,7 @@ class Constraint:
         scales = np.where(np.isfinite(own) & (scales > 0.0), scales, 1.0)
         if equation_scale is None:
             return scales
-        small = np.where(self._zero_bounded, np.minimum(equation_scale, scales), scales)
-        return np.where(self.lower == self.upper, equation_scale, small)
+        return np.where((self.lower == self.upper) | self.zero_bounded, equation_scale, scales)
 
     def held_at(self, trajectory: Trajectory) -> NDArray[np.bool_]:
         """At which nodes of its part of the motion it holds, component by component, (nodes, width)."""

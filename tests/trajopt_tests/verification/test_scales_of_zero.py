@@ -158,3 +158,27 @@ def test_a_motion_at_a_limit_of_zero_is_not_compared_with_its_rounding(upper, ro
     limit = problem.stated[-1]
     assert 0.9 * rounding <= limit.side_scales(np.array([3e-32]), None)[0, 0] <= rounding
     assert limit.side_scales(np.array([0.1]), None)[:, 0].tolist() == [0.1, upper]
+
+
+@pytest.mark.long
+def test_a_limit_by_data_is_as_large_as_the_data_and_no_product_of_them_is():
+    """A force of 2 MN below a cap of 1.5 to 3 MN: its rounding in IPOPT is 0.1 N, no violation of 1e-6."""
+    unit = 1e6
+    system = trajopt.system(("momentum",), ("force",), lambda node: [node.force])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(3, 3, duration=1.0))
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[2.0 * unit])
+    problem.data("cap", [0.0, 0.5, 1.0], [1.5 * unit, 3.0 * unit, 3.0 * unit], interpolation="steps")
+    cap = trajopt.term(lambda node: node.data("cap") - node.force, name="cap")
+    problem.subject_to(cap, lower=0.0, name="cap")
+    problem.minimize((1.0 / unit**2) * trajopt.state("force") ** 2)
+    solution = trajopt.solve(problem)
+    report = solution.verify()
+    assert report.holds, report.reason
+    assert next(line for line in report.violations if line.name == "cap").scale == pytest.approx(2.5 * unit)
+    power = trajopt.term(lambda node: (node.data("cap") - node.force) * node.momentum / unit**2, name="power")
+    solution.problem.subject_to(power, lower=0.0, name="power")
+    solution.problem.subject_to(cap - 2000.0, lower=0.0, name="margin")
+    report = solution.verify()
+    assert next(line for line in report.violations if line.name == "power").scale == 1.0
+    assert not report.holds and report.reason.startswith("margin: violated by 2000 at a node")
