@@ -38,6 +38,7 @@ DURATION_LOOKED_AT = (
     Status.ITERATION_LIMIT,
     Status.RESTORATION_FAILED,
 )
+NOT_NEEDED = ", or leave the phase out where its motion is not needed"
 ZERO_COST = 1e-13  # scaled costs below, which were about one at the guess, are zero
 
 
@@ -232,7 +233,8 @@ def _outcome_of_phases(
         )
     for name, solution in zip(program.phases.phase_names, solutions, strict=True):
         if not solution.converged:
-            return solution.status, f"phase '{name}': {solution.detail}" if solution.detail else ""
+            detail = f"phase '{name}': {solution.detail}" if solution.detail else ""
+            return solution.status, detail + NOT_NEEDED * (solution.status is Status.UNBOUNDED)
     return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
 
 

@@ -109,11 +109,15 @@ class Answer(SolveRecord, ABC):
         return ended + " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
 
     @property
+    def remedy(self) -> str:
+        """The change of the problem without which no solve converges; empty where none is known."""
+        explained = (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION)
+        return self.detail if self.status in explained else ""
+
+    @property
     def title(self) -> str:
         """The answer in a few lines, as `print` shows them but for characters that a terminal obeys."""
-        ended = self.ended
-        if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION):
-            ended += f": {self.detail};"
+        ended = self.ended + f": {self.remedy};" * bool(self.remedy)
         starts, refinement = self.journal.starts, self.journal.refinement
         known = "" if starts is None else f"; {starts.known}"
         lines = [

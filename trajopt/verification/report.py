@@ -71,7 +71,7 @@ class Report:
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
     unsaved : parts of the problem that the file does not hold, which were not looked at
-    dependent : of a solve that did not converge, rows that depend on each other at its end, in words
+    dependent : of a solve that did not converge, its remedy, or rows that depend on each other at its end
     unmended : whether nodes were added for limits that are still exceeded between nodes
     refined : whether intervals were halved in the solve
     objective : sum of all costs

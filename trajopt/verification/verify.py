@@ -160,9 +160,9 @@ def _minimality(
 
 
 def _dependent_rows(program: NLP | LinkedProgram | None, point: WarmStart | None, answer: Answer) -> str:
-    """Rows whose multipliers cancel where a solve ended that did not converge; empty of others."""
-    if answer.converged or program is None or point is None:
-        return ""
+    """The remedy of a solve that did not converge, or rows whose multipliers cancel at its end."""
+    if answer.converged or program is None or point is None or answer.remedy:
+        return answer.remedy
     return sentence_of_multipliers(answer.asked, program, point)
 
 

@@ -193,3 +193,31 @@ def test_rows_are_divided_by_the_limit_that_is_near():
     bounds = Bounds(np.array([-1e12, -10.0, 0.0, -30.0]), np.array([10.0, np.inf, 10.0, 10.0]))
     scaling = scaling_at_start(bounds, np.arange(4), np.ones(4), 1.0, np.ones(2))
     assert np.allclose(scaling.rows, [1 / 100.0, 1 / 10.0, 1 / 10.0, 1 / 30.0])
+
+
+@pytest.mark.long
+def test_a_phase_that_is_not_needed_is_named_with_remedies_that_help():
+    """A mass waits where it has arrived in least time."""
+
+    def part(name, shortest):
+        given = {} if shortest is None else {"duration": (shortest, 9.0)}
+        mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+        problem = trajopt.Problem(mass, trajopt.Trajectory.collocation(4, 3, **given), name=name)
+        problem.control("u", -1.0, 1.0)
+        problem.minimize(trajopt.duration)
+        problem.end_at(x=[1.0, 0.0])
+        return problem
+
+    for shortest in (None, 1e-3):
+        move, wait = part("move", 0.1), part("wait", shortest)
+        move.start_at(x=[0.0, 0.0])
+        both = trajopt.Phases(move, wait)
+        both.link(trajopt.q, move.at("end"), wait.at("start"))
+        solution = trajopt.solve(both)
+        report = solution.verify()
+        if shortest is None:
+            assert solution.status is Status.UNBOUNDED and not report.holds
+            assert "phase 'wait': limit controls and rates" in report.reason, report.reason
+            assert "a shortest duration, or leave the phase out" in report.reason, report.reason
+        else:
+            assert report.holds and solution.objective == pytest.approx(2.0 + shortest, abs=1e-7)
