@@ -136,14 +136,13 @@ class Constraint:
 
     @property
     def needs_scale(self) -> bool:
-        """True if a component is an equation, or a limit whose only bound is zero."""
+        """True if a component is an equation, or a limit with a bound of zero."""
         return bool(np.any((self.lower == self.upper) | self.zero_bounded))
 
     @property
     def zero_bounded(self) -> NDArray[np.bool_]:
-        """Mask of the components whose only bound is zero: it says nothing of the size of values."""
-        one = np.where(np.isfinite(self.upper), self.upper, self.lower)
-        return (np.isfinite(self.lower) != np.isfinite(self.upper)) & (one == 0.0)
+        """Mask of the limits with a bound of zero, by component: it says nothing of the size of values."""
+        return (self.lower != self.upper) & ((self.lower == 0.0) | (self.upper == 0.0))
 
     def side_scales(
         self, reach: NDArray[np.float64], equation_scale: NDArray[np.float64] | None
@@ -154,24 +153,26 @@ class Constraint:
         two bounds in size: a drive that may give 150 N m is off by a part of these. But at most the range
         between them, which is smaller where both are far from zero, and at most the side's own bound, the
         largest size of a value, `reach` (width,), or the rounding of the other bound, of one unit at most: a
-        bound beyond all that happens must not loosen the other side. Without another bound, the bound
-        itself; where that is zero, what `equation_scales` finds.
+        bound beyond all that happens must not loosen the other side. A side whose bound is zero is compared
+        with no less than without the other bound: with what `equation_scales` finds. Without another bound,
+        the bound itself.
 
         equation_scale : (width,), of an equation or a limit of zero, where `needs_scale`, else None
         """
         if self.scale is not None:
             return np.stack([self.scale, self.scale])
         own = np.stack([self.lower, self.upper])
-        other, size = own[::-1], np.abs(own)
+        unit = 1.0 if equation_scale is None else equation_scale
+        other, size = own[::-1], np.where(own == 0.0, unit, np.abs(own))
         with np.errstate(invalid="ignore"):
-            largest = np.minimum(np.abs(other - own), np.maximum(size, np.abs(other)))
+            largest = np.minimum(np.abs(other - own), np.maximum(np.abs(own), np.abs(other)))
             rounding = np.finfo(float).eps * np.minimum(np.abs(other), 1.0)
             least = np.where(reach > 0.0, np.maximum(reach, rounding), 0.0)
         scales = np.where(np.isfinite(other), np.minimum(largest, np.maximum(size, least)), size)
         scales = np.where(np.isfinite(own) & (scales > 0.0), scales, 1.0)
         if equation_scale is None:
             return scales
-        return np.where((self.lower == self.upper) | self.zero_bounded, equation_scale, scales)
+        return np.where(self.lower == self.upper, equation_scale, scales)
 
     def held_at(self, trajectory: Trajectory) -> NDArray[np.bool_]:
         """At which nodes of its part of the motion it holds, component by component, (nodes, width)."""

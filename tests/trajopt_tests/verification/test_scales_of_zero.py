@@ -156,8 +156,26 @@ def test_a_motion_at_a_limit_of_zero_is_not_compared_with_its_rounding(upper, ro
     problem = mass(end=0.0)
     problem.subject_to(trajopt.q, lower=0.0, upper=upper)
     limit = problem.stated[-1]
-    assert 0.9 * rounding <= limit.side_scales(np.array([3e-32]), None)[0, 0] <= rounding
-    assert limit.side_scales(np.array([0.1]), None)[:, 0].tolist() == [0.1, upper]
+    rest, reach = np.array([3e-32]), np.array([0.1])
+    assert 0.9 * rounding <= limit.side_scales(rest, rest)[0, 0] <= rounding
+    assert limit.side_scales(reach, reach)[:, 0].tolist() == [0.1, upper]
+
+
+@pytest.mark.parametrize(("upper", "scale"), [(0.1, 0.1), (1e3, 1.0), (np.inf, 1.0)])
+def test_a_value_that_ends_at_a_limit_of_zero_is_not_compared_with_itself(upper, scale):
+    """x + x^2 / 10 where the motion ends, in [0, 0.1]: "violated by 7e-11 at a node, 1 of its scale"."""
+    problem = trajopt.Problem(
+        trajopt.system(("x",), ("u",), lambda node: [node.u]),
+        trajopt.Trajectory.collocation(4, order=3, duration=1.0),
+    )
+    problem.start_at(x=[1.0])
+    problem.subject_to(trajopt.term(lambda n: n.x + 0.1 * n.x**2, name="place"), 0.0, upper, over="end")
+    problem.minimize(trajopt.term(lambda n: n.u**2, name="effort"))
+    problem.minimize(trajopt.term(lambda n: (n.x + 1.0) ** 2, name="way"), over="end", weight=10.0)
+    report = trajopt.solve(problem).verify()
+    (line,) = [each for each in report.violations if each.name == "place"]
+    assert line.scale == scale
+    assert report.holds, report.reason
 
 
 @pytest.mark.long
