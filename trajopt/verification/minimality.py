@@ -252,18 +252,19 @@ def lower_by_a_step(nearby: NearbyPoints, size: float, allowed: float) -> str:
                 )
                 costs = costs if is_real else SMALL
             costs = max(costs, size)
-            if lower > allowed * costs:
+            if lower - _bought(nlp, of_rows, moved, AGREEMENT) > allowed * costs:
                 return BESIDE_LOWER.format(lower / costs)
     return ""
 
 
-def _bought(nlp: NLP | LinkedProgram, of_rows: Array, y: Array) -> float:
+def _bought(nlp: NLP | LinkedProgram, of_rows: Array, y: Array, above: float = 0.0) -> float:
     """Twice what the objective gains to first order by what the rows are missed by at y.
 
     of_rows : multipliers of the rows, (rows,)
+    above : misses that count
     """
-    missed = np.maximum(bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper), 0.0)
-    return 2.0 * float(np.abs(of_rows) @ missed)
+    missed = bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
+    return 2.0 * float(np.abs(of_rows) @ np.where(missed > above, missed, 0.0))
 
 
 def _size_of_costs(program: NLP | LinkedProgram, y: Array) -> float:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, cg, eigsh, splu
 
 from trajopt.base.arrays import Array, finite_size
 from trajopt.base.tolerances import AGREEMENT, HALF_OF_DIGITS, NOT_ZERO, REPEATED
 from trajopt.solvers.kkt import (
     ActiveSet,
     active_set,
+    bound_violation,
     lagrangian_gradient,
-    largest_violation,
     multipliers_of,
 )
 from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
@@ -200,14 +200,22 @@ class NearbyPoints:
     def _units(self) -> Array:
         """Units of the unknowns, (count,), in which none has small entries in the Hessian and the rows.
 
-        The square matrix of both is scaled by the roots of the largest entries of its rows, again and again
-        (Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, 2001).
+        The symmetric matrix of both is scaled to D M D, first with the least sum of squared logarithms of its
+        entries, so that an unknown of 1e9 that rows of one tie to one of one counts as what it is (Curtis and
+        Reid, On the automatic scaling of matrices for Gaussian elimination, 1972), then by the roots of the
+        largest entries of its rows, again and again (Ruiz, A scaling algorithm to equilibrate both rows and
+        columns norms in matrices, 2001).
         """
         A, count = self._gradients[0], self.free.size
         matrix = sparse.coo_array(sparse.block_array([[self.hessian, A.T], [A, None]]))
-        (rows, columns), sizes, units = matrix.coords, np.abs(matrix.data), np.ones(matrix.shape[0])
+        matrix.eliminate_zeros()
+        (rows, columns), sizes, n = matrix.coords, np.abs(matrix.data), matrix.shape[0]
+        entries = np.bincount(rows, minlength=n)
+        normal = sparse.csr_array((np.ones(rows.size), (rows, columns)), matrix.shape)
+        normal += sparse.diags_array(np.maximum(entries, 1.0) * (1.0 + REPEATED))
+        units = 2.0 ** cg(normal, -np.bincount(rows, np.log2(sizes), n), rtol=1e-3, maxiter=5 * ROUNDS)[0]
         for _ in range(ROUNDS):
-            largest = np.zeros(units.size)
+            largest = np.zeros(n)
             np.maximum.at(largest, rows, sizes * units[rows] * units[columns])
             units /= np.sqrt(np.where(largest > 0.0, largest, 1.0))
         return units[:count]
@@ -235,18 +243,35 @@ class NearbyPoints:
         return SparseKkt(H, A, list(range(self._rows.size)), self._patterns, is_single=True)
 
     def moved(self, y: Array) -> Array | None:
-        """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""
-        best = y
+        """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None.
+
+        Rows are met to 1e-9, or to rounding of what they are the sum of: a row of a state of 1e9 that counted
+        as one of 1e-9 holds no better.
+        """
+        best, allowed = y, self._allowed(y)
         for _ in range(MOST_STEPS):  # they contract like the length of the way from the active rows
             best = np.clip(best, self.nlp.lower, self.nlp.upper)  # rows need not be defined beyond the bounds
             with np.errstate(over="ignore", invalid="ignore"):  # steps may run away
                 miss = self.nlp.rows(best)[self._rows] - self._values
             if not np.all(np.isfinite(miss)):
                 return None
-            if np.abs(miss).max(initial=0.0) <= 0.1 * AGREEMENT:
+            if np.all(np.abs(miss) <= 0.1 * allowed[self._rows]):
                 break
             best[self.free] -= self._solve(np.zeros(self.free.size), miss)
-        return best if largest_violation(self.nlp, best, self.nlp.rows(best)) <= AGREEMENT else None
+        missed = bound_violation(self.nlp.rows(best), self.nlp.row_lower, self.nlp.row_upper) / allowed
+        beyond = bound_violation(best, self.nlp.lower, self.nlp.upper) / AGREEMENT
+        return best if np.all(np.append(missed, beyond) <= 1.0) else None
+
+    def _allowed(self, y: Array) -> Array:
+        """The largest misses of rows at y that count as none, (rows,)."""
+        parts = self._slopes * np.abs(y)[self.nlp.jacobian_columns]
+        return np.maximum(
+            AGREEMENT, ROUNDING * np.bincount(self.nlp.jacobian_rows, parts, self.nlp.row_count)
+        )
+
+    @cached_property
+    def _slopes(self) -> Array:
+        return np.abs(self.nlp.jacobian(self.point.y))
 
     @cached_property
     def _gradients(self) -> tuple[sparse.csr_array, Array]:
