@@ -34,10 +34,12 @@ from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, C
 from trajopt.problem.phases import TOTAL, Function, Link, PhaseInstant, Phases, TermLink, place
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
+from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.node_sets import END, PATH, START, NodeSet
 from trajopt.terms import term as terms
 from trajopt.transcription.initial_point import FALLBACK_DURATION, first_guess, fixed_ends, smooth_curve
 from trajopt.transcription.leaf_map import SplineMap
+from trajopt.transcription.unknowns import LARGE
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,14 +404,34 @@ def values_between(fixed: Array, widths: Sequence[int], A: Array, b: Array) -> A
 
 def _least_changes(changes: Array, equations: Array, right: Array) -> Array:
     """z that meets equations @ z = right with the least |changes @ z|, NaN where both leave it open."""
+    units = _units(np.concatenate([changes, equations]))
+    changes, equations = changes * units, equations * units
+    largest = np.abs(equations).max(axis=1, initial=0.0)
+    largest[largest == 0.0] = 1.0
+    changes, equations = changes / np.abs(changes).max(axis=1)[:, None], equations / largest[:, None]
     _, sizes, directions = np.linalg.svd(np.concatenate([changes, equations]))
     undecided = directions[np.count_nonzero(sizes > AGREEMENT * sizes.max()) :]
     zero = np.zeros((len(equations),) * 2)
     conditions = np.block([[changes.T @ changes, equations.T], [equations, zero]])
     count = changes.shape[1]
-    z = np.linalg.lstsq(conditions, np.concatenate([np.zeros(count), right]))[0][:count]
+    z = np.linalg.lstsq(conditions, np.concatenate([np.zeros(count), right / largest]))[0][:count]
+    z[np.abs(z) <= ROUNDING * np.abs(z).max(initial=0.0)] = 0.0  # beside 1e9 they would count as large
     z[np.any(np.abs(undecided) > AGREEMENT, axis=0)] = np.nan
-    return z
+    return units * z
+
+
+def _units(A: Array) -> Array:
+    """Units of z, (count,), in which entries of every row of A are most alike; ones if these are about one.
+
+    A state of 1e9 that a link ties to one of one changes alike where it changes by as many of its units.
+    """
+    enters = A != 0.0
+    logs = np.log2(np.abs(A, where=enters, out=np.ones(A.shape)))
+    apart = enters[:, :, None] & enters[:, None, :]
+    row, one, other = np.nonzero(np.triu(apart, 1))
+    differences = np.eye(A.shape[1])[one] - np.eye(A.shape[1])[other]
+    powers = np.linalg.lstsq(differences, logs[row, other] - logs[row, one])[0]
+    return 2.0 ** (powers if np.ptp(powers) > np.log2(LARGE) else np.zeros(powers.size))
 
 
 class _Points:

@@ -48,6 +48,18 @@ def test_units_of_an_equation_do_not_matter(unit):
     np.testing.assert_allclose(found, [100.0, 60.0, 50.0, 10.0], atol=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_a_state_that_is_linked_in_another_unit_changes_alike(unit):
+    """a = unit b, and a + b' = unit (b + b') with b' = 0: both go half of the way."""
+    A = np.array([[0.0, 1.0, -unit, 0.0]])
+    found = values_between(np.array([0.0, NAN, NAN, 1.0]), [1, 1], A, np.zeros(1))
+    np.testing.assert_allclose(found, [0.0, 0.5 * unit, 0.5, 1.0], rtol=1e-12)
+    A = np.array([[0.0, 0.0, 1.0, 1.0, -unit, -unit, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, -unit, 0.0, 0.0]])
+    fixed = np.array([0.0, 0.0, NAN, NAN, NAN, NAN, 1.0, 0.0])
+    found = values_between(fixed, [2, 2], A, np.zeros(2))
+    np.testing.assert_allclose(found[2:6], [0.5 * unit, 0.0, 0.5, 0.0], rtol=1e-12)  # zeros exactly
+
+
 def test_coordinates_of_phases_of_other_widths_stand_apart():
     """(x, m) in the first phase, x in the second; x goes on, m is known where it starts alone."""
     A, b = np.array([[0.0, 0.0, 1.0, 0.0, -1.0, 0.0]]), np.zeros(1)
@@ -85,6 +97,44 @@ def test_two_phases_of_free_durations_find_the_least_time_of_both():
     assert solution.converged
     assert solution.objective == pytest.approx(20.0, rel=1e-8)
     assert min(part.duration for part in solution.phases) > 1.0
+
+
+def carts_in_units(unit):
+    """A cart in two phases of one second from 0 to 1 at rest, the first in units of its own."""
+    both = carts(1.0, 1.0, 1.0)
+    first = both.problems[0]
+    for problem, size in zip(both.problems, (unit, 1.0), strict=True):
+        problem.costs.clear()
+        problem.control("u", lower=-1e3 * size, upper=1e3 * size)
+        problem.minimize(trajopt.term(lambda node, size=size: (node.u / size) ** 2, name="effort"))
+    phases = trajopt.Phases(*both.problems)
+    phases.link(
+        lambda a, b: [a.x - unit * b.x, a.speed - unit * b.speed],
+        first.at("end"),
+        both.problems[1].at("start"),
+        name="units",
+    )
+    return phases
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", [1e-9, 1e6, 1e9])
+def test_phases_in_different_units_meet_at_the_optimum_of_one(unit):
+    """12 / 2^3 = 1.5; one phase alone takes 12, as it did with PASS while the guess stayed at one."""
+    solution = trajopt.solve(carts_in_units(unit))
+    assert solution.objective == pytest.approx(1.5, rel=1e-6)
+    report = solution.verify()
+    assert report.holds, report.reason
+
+
+@pytest.mark.long
+def test_a_phase_that_stays_small_in_its_unit_is_not_optimal():
+    """Guessed at 1e-9 of its size, the first phase does next to nothing: stationary in these units alone."""
+    phases = carts_in_units(1e9)
+    for problem, start, end in zip(phases.problems, (0.0, 0.0), (1e-9, 1.0), strict=True):
+        problem.guess(x=[[start, 0.0], [end, 0.0]], duration=1.0)
+    report = trajopt.solve(phases, solver=trajopt.Slsqp(), refine=None).verify()
+    assert "beside it meets every row and is lower" in report.reason
 
 
 def test_a_guess_of_the_user_stays():
