@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path
-    from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
-    from trajopt.refinement.refined import Refined as Refined
+    from trajopt.refinement.refinements import LimitNodes as LimitNodes
+    from trajopt.refinement.refinements import Refined as Refined
     from trajopt.solution.phases_solution import PhasesSolution as PhasesSolution
     from trajopt.solution.solution import Solution as Solution
     from trajopt.solvers.interior.interior_point import DenseInteriorPoint as DenseInteriorPoint

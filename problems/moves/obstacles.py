@@ -14,9 +14,9 @@ import trajopt
 from problems.moves.clearance_rows import clearance_term
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.arrays import Array
-from trajopt.checks.limit_peaks import LimitPeaks, at_nodes_alone, limit_peaks
+from trajopt.checks.constraint_checks import LimitPeaks, at_nodes_alone, limit_peaks
 from trajopt.display.curves import times_at_rate
-from trajopt.refinement.limit_nodes import asked_with_limit_nodes
+from trajopt.refinement.refinements import asked_with_limit_nodes
 
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances

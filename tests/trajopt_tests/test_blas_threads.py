@@ -11,7 +11,7 @@ import threadpoolctl
 from double_integrator import least_effort
 
 import trajopt
-from trajopt.base.blas_threads import SETTINGS
+from trajopt.base.arrays import THREAD_VARIABLES
 
 pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="one core, one thread in any case")
 
@@ -51,7 +51,7 @@ def printed(*statements: str, **environment: str) -> list[list[int]]:
 
 
 def test_a_solve_has_one_thread_and_gives_back_the_number_that_there_was(monkeypatch):
-    for name in SETTINGS:
+    for name in THREAD_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     problem, during = least_effort(2), []
 
@@ -103,16 +103,16 @@ waiting.join()
 """
 #: Ctrl-C ends the search for libraries
 INTERRUPTED = """
-from trajopt.base import blas_threads
-search = blas_threads._libraries
+from trajopt.base import arrays
+search = arrays._libraries
 def stop(loaded):
     raise KeyboardInterrupt
-blas_threads._libraries = stop
+arrays._libraries = stop
 try:
     trajopt.solve(problem)
 except KeyboardInterrupt:
     pass
-blas_threads._libraries = search
+arrays._libraries = search
 trajopt.solve(problem, progress=watch)
 """
 STATEMENTS = {
@@ -148,21 +148,21 @@ def test_a_process_that_is_forked_while_another_thread_sets_the_limit_can_solve(
     """The lock that the other thread holds is copied, the thread is not."""
     forked = """
 import os, signal, threading
-from trajopt.base import blas_threads
-search, searching, forked = blas_threads._libraries, threading.Event(), threading.Event()
+from trajopt.base import arrays
+search, searching, forked = arrays._libraries, threading.Event(), threading.Event()
 def slow(loaded):
     searching.set()
     assert forked.wait(3600.0)
     return search(loaded)
-blas_threads._libraries = slow
+arrays._libraries = slow
 other = threading.Thread(target=trajopt.solve, args=(problem,), kwargs={"progress": watch})
 other.start()
 assert searching.wait(3600.0)
 child = os.fork()
 if child == 0:
     signal.alarm(3600)
-    blas_threads._libraries = search
-    with blas_threads.one_blas_thread():
+    arrays._libraries = search
+    with arrays.one_blas_thread():
         os._exit(0)
 _, status = os.waitpid(child, 0)
 forked.set()

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.api.solve import Progress
 from trajopt.base.arguments import check_count, check_instance, check_positive, short_repr
-from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.arrays import one_blas_thread
 from trajopt.base.errors import EvaluationError, NotFiniteError, OptionError, ProblemError
 from trajopt.embedded.exported_step import StepExport
 from trajopt.parametric.input_table import InputTable, input_table, rows_for

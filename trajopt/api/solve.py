@@ -10,7 +10,7 @@ from typing import Literal, overload
 import numpy as np
 
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
-from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.arrays import one_blas_thread
 from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
 from trajopt.checks.constraint_checks import outside_tables
 from trajopt.problem.measured_start import with_measured_start
@@ -18,7 +18,7 @@ from trajopt.problem.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
 from trajopt.refinement.mesh_levels import levels, other_solvers
-from trajopt.refinement.refined import default_refinement, refinements
+from trajopt.refinement.refinements import default_refinement, refinements
 from trajopt.refinement.several_starts import retries, several_starts
 from trajopt.solution.journal import Journal
 from trajopt.solution.phases_solution import PhasesSolution

@@ -18,7 +18,6 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 WIDTH, HEIGHT = 560, 220  # pixels of a chart
-PLACE = (0.11, 0.19, 0.87, 0.77)  # of its axes: left, bottom, width and height, parts of those of the chart
 INK = "#777776"  # of axes and letters
 OF_THE_PAGE = f"{INK}|#000000"  # drawn in the colour of the text around, on light and on dark pages
 SETTINGS: dict[Any, Any] = {
@@ -73,7 +72,7 @@ def line_chart(
     text = StringIO()
     with rc_context(SETTINGS):
         figure = Figure(figsize=(WIDTH / 72, HEIGHT / 72))
-        axis = figure.add_axes(PLACE, xlabel=x_label)
+        axis = figure.add_axes((0.11, 0.19, 0.87, 0.77), xlabel=x_label)  # parts of the chart
         for name, values in drawn.items():
             there = np.pad(np.isfinite(values), 1)
             alone = np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:])

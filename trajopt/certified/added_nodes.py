@@ -27,12 +27,12 @@ from trajopt.certificates.certificate import OUT_OF_NODES, Certificate, certific
 from trajopt.certificates.certificate_record import FirstOrderGain, impulses_by_component
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.structure_attempt import converged_to_rounding
-from trajopt.checks.limit_peaks import limit_peaks
+from trajopt.checks.constraint_checks import limit_peaks
 from trajopt.checks.peaks_between_nodes import SEARCH_DENSITY
 from trajopt.checks.violations import equation_tolerance, largest_violations
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
-from trajopt.refinement.limit_nodes import asked_with_limit_nodes
+from trajopt.refinement.refinements import asked_with_limit_nodes
 from trajopt.solution.answers import costs_at, program_of
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.phases_solution import PhasesSolution

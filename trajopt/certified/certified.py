@@ -27,7 +27,7 @@ from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.path_equations import path_equations
 from trajopt.checks.violations import equation_tolerance
 from trajopt.problem.problem_graph import depends_on_jerk
-from trajopt.refinement.refined import Refined
+from trajopt.refinement.refinements import Refined
 from trajopt.solution.journal import INTERRUPTED, Attempt, ByAttempts, Entry, Journal, Policy, driven
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records import NO_STRUCTURE, Certification

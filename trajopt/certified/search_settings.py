@@ -8,7 +8,7 @@ from typing import TypeAlias
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.checks.optimality import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
-from trajopt.refinement.refined import MARKED_SHARE, Refined
+from trajopt.refinement.refinements import MARKED_SHARE, Refined
 from trajopt.solution.solution import Answer
 from trajopt.solvers.solver import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE

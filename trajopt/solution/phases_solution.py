@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.arrays import one_blas_thread
 from trajopt.base.errors import SolutionFileError
 from trajopt.problem.phases import Phases
 from trajopt.solution.records import Certification

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, pluralize, short_repr
-from trajopt.base.arrays import Array
-from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.arrays import Array, one_blas_thread
 from trajopt.base.errors import OptionError, printable
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
@@ -233,7 +232,7 @@ class Answer(SolveRecord, ABC):
 
         Sampled between the nodes, which takes about a millisecond; 0 where all such limits hold.
         """
-        from trajopt.checks.limit_peaks import limit_peaks
+        from trajopt.checks.constraint_checks import limit_peaks
 
         return max(limit_peaks(part).largest for part in self.parts)
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import check_choice, check_instance
-from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.arrays import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers import ipopt as bundled_ipopt

@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.base.arguments import pluralize
-from trajopt.base.arrays import Array
-from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.arrays import Array, one_blas_thread
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.solution.answers import program_of

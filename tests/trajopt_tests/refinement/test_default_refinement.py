@@ -10,7 +10,7 @@ import problems
 import trajopt
 from benchmarks.published.textbook import two_phases
 from trajopt.refinement.error_estimate import estimated_between_nodes
-from trajopt.refinement.refined import RefinedUntilVerified, default_refinement
+from trajopt.refinement.refinements import RefinedUntilVerified, default_refinement
 from trajopt.solvers.solver import Status
 from trajopt.splines.knots import split
 

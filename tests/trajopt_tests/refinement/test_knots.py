@@ -7,7 +7,7 @@ from hand_written import two_link_minimum_time
 import trajopt
 from trajopt.base import errors
 from trajopt.certified.switching.structure_search import indicator
-from trajopt.refinement.refined import Refined
+from trajopt.refinement.refinements import Refined
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.splines.knots import split, with_breakpoints
 

@@ -13,7 +13,7 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.certified.switching.boundary_arcs import boundary_sign_check
 from trajopt.solution.journal import Attempt, Journal
 from trajopt.solvers.kkt import kkt_of_fit, least_squares_multipliers
-from trajopt.verification.claims import point_and_kkt, rebuilt_program
+from trajopt.verification.verify import point_and_kkt, rebuilt_program
 
 
 @pytest.mark.long

@@ -8,8 +8,7 @@ import pytest
 from hand_written import PointMasses
 
 import trajopt
-from trajopt.checks.constraint_checks import ConstraintChecks
-from trajopt.checks.limit_peaks import limit_peaks
+from trajopt.checks.constraint_checks import ConstraintChecks, limit_peaks
 from trajopt.checks.line import Interval
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, Density, Peaks, sample_times
 from trajopt.checks.violations import certificate_lines, largest_violations, missed_equations, violations

@@ -19,9 +19,9 @@ from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification import minimality, nearby_points
-from trajopt.verification.claims import point_and_kkt, rebuilt_program
 from trajopt.verification.minimality import lower_on_both_sides, products
 from trajopt.verification.nearby_points import NearbyPoints
+from trajopt.verification.verify import point_and_kkt, rebuilt_program
 
 CONJUGATE = 4.0 * math.pi**2  # of integral a^2 - c v^2 over 1 s from rest to rest: a minimum where c is below
 

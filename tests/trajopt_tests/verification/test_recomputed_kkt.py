@@ -7,7 +7,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.verification.claims import COARSEST, point_and_kkt, rebuilt_program
+from trajopt.verification.verify import COARSEST, point_and_kkt, rebuilt_program
 
 
 @pytest.fixture(scope="module")

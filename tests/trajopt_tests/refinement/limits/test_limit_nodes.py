@@ -10,8 +10,8 @@ from tiers import fast_first
 import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.base.tolerances import LIMIT_ACCURACY
-from trajopt.checks.limit_peaks import limit_peaks
-from trajopt.refinement.limit_nodes import with_limit_nodes
+from trajopt.checks.constraint_checks import limit_peaks
+from trajopt.refinement.refinements import with_limit_nodes
 
 
 @trajopt.term(components=["speed", "other way"])

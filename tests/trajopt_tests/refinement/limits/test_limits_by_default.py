@@ -9,7 +9,7 @@ from tiers import fast_first
 
 import trajopt
 from trajopt.base import errors
-from trajopt.checks.limit_peaks import limit_peaks
+from trajopt.checks.constraint_checks import limit_peaks
 
 TIMES = np.linspace(0.0, 1.0, 40_001)  # normalised
 
