@@ -43,14 +43,13 @@ class Motion:
         return SimpleNamespace(holds=not self.failure, reason=self.failure)
 
 
-def two_links(gravity=-9.81, centre=-0.25, torque=8.0):
+def two_links(gravity=-9.81, centre=-0.25, torque=8.0, inertia=0.02):
     limits = dynamics.JointLimits.symmetric(torque=torque)
-    inertia = np.diag([0, 0.02, 0.02])
     link = {
         "a": 0.5,
         "mass": 1.0,
         "centre_of_mass": (centre, 0, 0),
-        "inertia": inertia,
+        "inertia": np.diag([0, inertia, inertia]),
         "limits": limits,
     }
     return dynamics.from_dh([link, link], gravity=(0, gravity, 0))
@@ -60,27 +59,40 @@ STEP = 0.7 / 1.3
 SWITCHES = (0.0457093, 0.1959273, 0.2353004)
 WRONG = [
     (1, {"control": lambda t: 4 - 6 * t, "cost": 4.0}, "the speed at the end"),  # does not stop
-    (1, {"control": lambda t: 6 - 12 * t, "cost": 6.0}, "your cost"),  # with a factor 1/2
+    (1, {"control": lambda t: 6 - 12 * t, "cost": 6.0}, "without a factor 1/2"),
+    (1, {"control": lambda t: 12 * t - 6, "cost": 12.0}, "the control has the wrong sign"),
     (1, {"control": lambda t: np.where(t < 0.5, 4.0, -4.0), "cost": 16.0}, "integral of your u"),
-    (2, {"solution": Motion((0, 0), (1, np.pi), 2.0)}, "has no motor"),
+    (2, {"solution": Motion((0, 0), (1, np.pi), 2.0)}, "use problem.passive"),
     (2, {"solution": Motion((0, 0), (1, -np.pi), 2.5)}, "the duration"),
-    (3, {"duration": 2.0, "switch": 1.0}, "the duration"),  # equal bounds
-    (3, {"duration": np.sqrt(3), "switch": np.sqrt(3) / 2}, "the switch"),  # in the middle
-    (4, {"position": lambda t: 24.0, "speed": lambda t: 12 - 24 * t, "price": 24.0}, "costate"),  # signs
-    (4, {"position": lambda t: -12.0, "speed": lambda t: 12 * t - 6, "price": 12.0}, "price"),
-    (5, {"robot": two_links(centre=0.25)}, "torques"),  # from the wrong end of the link
-    (5, {"robot": two_links(gravity=9.81)}, "torques that only hold"),
+    (3, {"duration": 2.0, "switch": 1.0}, "it can push with 2 N"),
+    (3, {"duration": 1.7326, "switch": 0.5776}, "compute it by hand"),  # a mesh's answer
+    (3, {"duration": np.sqrt(3), "switch": np.sqrt(3) / 2}, "does not switch at half time"),
+    (3, {"duration": np.sqrt(3), "switch": 2 / np.sqrt(3)}, "not the reverse"),
+    (4, {"position": lambda t: 24.0, "speed": lambda t: 12 - 24 * t, "price": 24.0}, "sign is reversed"),
+    (
+        4,
+        {"position": lambda t: -12.0, "speed": lambda t: 12 * t - 6, "price": 12.0},
+        "as with a cost of u^2 / 2",
+    ),
+    (5, {"robot": two_links(centre=0.25)}, "from_dh places a link's frame at its far end"),
+    (5, {"robot": two_links(gravity=9.81)}, "gravity acts along +y"),
+    (5, {"robot": two_links(gravity=0.0)}, "acts along z or is missing"),
+    (5, {"robot": two_links(inertia=0.02 + 0.25**2)}, "not about the joint"),
+    (5, {"robot": two_links(inertia=0.0)}, "inertia about z is missing"),
     (5, {"robot": two_links(torque=10.0)}, "limits"),
     (6, {"solution": Motion((0.0, 0.4), (2.0, 0.4), 1.2)}, "of the ball"),  # straight through it
     (6, {"solution": Motion((0.0, 0.4), (2.0, 0.4), 0.6)}, "rad/s"),
-    (7, {"solution": Motion((0, 0), (1, 1), STEP), "mean_force": 75.0}, "mean vertical force"),  # kg
+    (7, {"solution": Motion((0, 0), (1, 1), STEP), "mean_force": 75.0}, "not in kg"),
+    (7, {"solution": Motion((0, 0), (1, 1), STEP), "mean_force": 1.0}, "not in body weights"),
+    (7, {"solution": Motion((0, 0), (1, 1), STEP), "mean_force": 735.75 * STEP}, "divide the integral"),
     (
         7,
         {"solution": Motion((0, 0), (1, 1), STEP, "not met"), "mean_force": 735.75},
         "verification",
     ),
     (8, {"duration": 0.3916, "switches": SWITCHES}, "no motion takes"),  # limits at nodes alone
-    (8, {"duration": 0.39185454, "switches": (0.0, *SWITCHES)}, "4 switches"),
+    (8, {"duration": 0.39314395, "switches": SWITCHES}, "refine=trajopt.Certified"),  # a plain solve
+    (8, {"duration": 0.39185454, "switches": (0.0, *SWITCHES)}, "without start and end"),
 ]
 
 
