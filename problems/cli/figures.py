@@ -28,17 +28,35 @@ def silent(_: str) -> None:
 def figure_writer(module: Mapping[str, Any]) -> DrawFigures:
     """The function `draw(solution, folder, ending)` among the names of a problem's module or file.
 
-    None where there is none: a function of one argument, `draw(node)`, is the picture of a system, see
+    None where there is none, or one that takes other arguments: `draw(node)` is the picture of a system, see
     `trajopt.system`.
     """
     draw = module.get("draw")
-    if not callable(draw):
-        return None
+    return draw if callable(draw) and _takes(draw, 3) else None
+
+
+def explain_unused(module: Mapping[str, Any], problem: Any) -> str:
+    """Advice about a `draw` that no figure comes from: not a writer of figures, nor a system's picture."""
+    draw = module.get("draw")
+    if not callable(draw) or _takes(draw, 3):
+        return ""
+    if _takes(draw, 1) and any(getattr(part.dynamics, "draw", None) is not None for part in problem.parts):
+        return ""
+    return (
+        f"draw{inspect.signature(draw)} is not called: figures of your own come from "
+        "draw(solution, folder, ending), the picture of a system from trajopt.system(..., draw=function)"
+    )
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """True for a function that can be called with so many arguments, or does not say with how many."""
     try:
-        inspect.signature(draw).bind("node")
-    except (TypeError, ValueError):  # it takes more arguments, or does not say which
-        return draw
-    return None
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        return True
+    return True
 
 
 def draw(

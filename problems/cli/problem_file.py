@@ -13,10 +13,10 @@ from typing import Any
 
 from dynamics.errors import DynamicsError
 from problems import catalogue
-from problems.cli.figures import DrawFigures, figure_writer, is_ours
+from problems.cli.figures import DrawFigures, explain_unused, figure_writer, is_ours
 from problems.recipe import recipe
 from trajopt.base.arguments import short_repr
-from trajopt.base.errors import ProblemError, TrajoptError
+from trajopt.base.errors import ProblemError, TrajoptError, warn_user
 from trajopt.base.files import near_files
 from trajopt.base.lazy_exports import refuse_namesakes
 
@@ -82,7 +82,10 @@ def from_file(path: Path) -> NamedProblem:
 
     def built(**parameters: Any) -> Any:
         with explaining(path):
-            return recipe(call, name=path.name)(**parameters)
+            problem = recipe(call, name=path.name)(**parameters)
+            if advice := explain_unused(module, problem):
+                warn_user(f"{path}: {advice}")
+        return problem
 
     def drawn(solution: Any, folder: Path, ending: str) -> list[str]:
         assert draw is not None

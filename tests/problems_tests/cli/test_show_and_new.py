@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import shlex
 import warnings
 from base64 import b64encode
@@ -141,11 +142,49 @@ def test_figures_of_the_library_are_not_the_pictures_of_its_systems(name):
     assert draw is None or list(inspect.signature(draw).parameters)[:3] == ["solution", "folder", "ending"]
 
 
+PICTURED = """
+import trajopt
+
+def draw(node):
+    return [(node.x, 0.0), (node.x, 1.0)]
+
+def build():
+    mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u], draw=DRAW)
+    return trajopt.Problem(mass, trajopt.Trajectory.collocation(3, duration=1.0))
+"""
+
+
 def test_the_picture_of_a_system_in_a_file_is_no_figure_of_its_own(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        f"{OWN_FIGURE}\n\ndef draw(node):\n    return [(node.x, 0.0)]\n", encoding="utf-8"
-    )
-    assert from_file(tmp_path / "mine.py").draw is None
+    (tmp_path / "mine.py").write_text(PICTURED.replace("DRAW", "draw"), encoding="utf-8")
+    pictured = from_file(tmp_path / "mine.py")
+    assert pictured.draw is None
+    pictured.build()  # without a warning
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments"),
+    [
+        (OWN_FIGURE.replace("draw(solution, folder, ending)", "draw(solution)"), "(solution)"),
+        (
+            OWN_FIGURE.replace("draw(solution, folder, ending)", "draw(solution, folder)"),
+            "(solution, folder)",
+        ),
+        (OWN_FIGURE.replace("draw(solution,", "draw(more, solution,"), "(more, solution, folder, ending)"),
+        (PICTURED.replace("DRAW", "None"), "(node)"),
+        (
+            PICTURED.replace("draw(node)", "draw(node, t)").replace("DRAW", "lambda node: draw(node, 0)"),
+            "(node, t)",
+        ),
+    ],
+)
+def test_a_draw_that_nothing_calls_is_told(tmp_path, source, arguments):
+    (tmp_path / "mine.py").write_text(source, encoding="utf-8")
+    mine = from_file(tmp_path / "mine.py")
+    assert mine.draw is None
+    with pytest.warns(
+        UserWarning, match=re.escape(f"mine.py: draw{arguments} is not called: figures of your own")
+    ):
+        mine.build()
 
 
 @pytest.mark.parametrize(
