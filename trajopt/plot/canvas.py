@@ -91,6 +91,18 @@ def mark_failures(axis: Axes, places: Sequence[float], label: str) -> None:
         axis.plot(places, np.zeros(len(places)), "x", color=LIMIT_COLOUR, label=label, **bottom)
 
 
+def legend_above(place: Axes | Figure, *handles: Any, columns: int = 3, **style: Any) -> None:
+    """The legend above axes or a figure, at the right end, where it hides no curve.
+
+    handles : lines and their names, as those of `matplotlib.axes.Axes.legend`; those of the axes by default
+    style : further arguments of that method
+    """
+    if isinstance(place, Axes):
+        place.legend(*handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, **style)
+    else:
+        place.legend(*handles, loc="outside upper right", ncols=columns, **style)
+
+
 def shade(part: float) -> str:
     """The colour of a part of the duration, 0 to 1, as "#rrggbb"."""
     return to_hex(SHADES(part))

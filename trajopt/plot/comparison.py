@@ -24,6 +24,7 @@ from trajopt.plot.canvas import (
     GivenFigure,
     as_text,
     check_solution,
+    legend_above,
     line_of,
     mark_failures,
     panels,
@@ -108,7 +109,7 @@ def comparison(
             axis.set_xlim(0.0, 100.0)
             name_panel(axis, each.name)
         handles = [lines[number] for number in sorted(lines)]
-        figure.legend(handles=handles, loc="outside upper right", ncols=min(len(handles), 3))
+        legend_above(figure, handles, [line.get_label() for line in handles], columns=min(len(handles), 3))
         if len(curves) > len(chosen):
             figure.suptitle(
                 f"{len(curves) - len(chosen)} more curves differ less", x=0.01, horizontalalignment="left"
@@ -206,11 +207,7 @@ def study(
         if not numeric:
             axes[-1].set_xticks(range(len(values)), [as_text(str(value)) for value in values])
         if 1 < len(curves) <= 2 * len(PALETTE):
-            handles = axes[0].get_legend_handles_labels()
-            if is_new:
-                figure.legend(*handles, loc="outside upper left", ncols=3)
-            else:
-                axes[0].legend(*handles)
+            legend_above(figure if is_new else axes[0], *axes[0].get_legend_handles_labels())
     return figure
 
 

@@ -32,6 +32,7 @@ from trajopt.plot.canvas import (
     GivenFigure,
     Style,
     as_text,
+    legend_above,
     line_of,
     panels,
     settings,
@@ -228,7 +229,7 @@ class Panel:
         if self.name:
             name_panel(axis, self.name)
         if self.legend:
-            axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+            legend_above(axis)
 
 
 def tracks_of(

@@ -16,6 +16,7 @@ from trajopt.plot.canvas import (
     GivenFigure,
     Style,
     check_solution,
+    legend_above,
     line_of,
     mark_failures,
     panels,
@@ -51,7 +52,7 @@ def journal(solution: Answer, *, figure: GivenFigure = None, ax: GivenAxes = Non
             axis.set_ylabel(name)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[0].axhline(solution.objective, linestyle="--", **MARK)
-        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4)
+        legend_above(axes[0], columns=4)
     return figure
 
 
@@ -81,7 +82,7 @@ def starts(
             axis.axhline(lowest, linestyle="--", **MARK)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_ylabel("objective")
-        axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+        legend_above(axis)
     return figure
 
 
@@ -134,5 +135,5 @@ def refinement(solution: Answer, *, figure: GivenFigure = None, ax: GivenAxes = 
         spans.set_ylim(bottom=0.0)
         errors.set_yscale("log")
         errors.axhline(record.tolerance, linestyle="--", **MARK)
-        errors.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+        legend_above(errors, columns=2)
     return figure

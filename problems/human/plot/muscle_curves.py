@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,10 +17,21 @@ from problems.human.muscles.muscle_use import MuscleUse
 from problems.human.muscles.tracked_motion import TrackedUse
 from trajopt.base.errors import OptionError
 from trajopt.base.svg_chart import PALETTE
-from trajopt.plot.canvas import MARK, SMALL_FONT, Style, as_text, panels, settings
+from trajopt.plot.canvas import MARK, SMALL_FONT, Style, as_text, legend_above, panels, settings
 
 COLUMNS, HEIGHT = 3, 1.35
 BEHIND: Style = {"color": "#BBBBBB", "linewidth": 3.5}
+#: A legend between the title and a panel, letters that it has room for.
+NARROW: Style = {
+    "fontsize": "x-small",
+    "borderaxespad": 0.1,
+    "handlelength": 0.9,
+    "handletextpad": 0.4,
+    "columnspacing": 0.8,
+    "borderpad": 0.0,
+    "labelspacing": 0.2,
+}
+LETTERS = 36
 SHOWN = 12  # muscles of a figure unless others are asked for
 
 
@@ -72,10 +85,8 @@ def reserves(use: MuscleUse) -> Figure:
         axis.plot(use.time, use.moment[:, i], color=PALETTE[0], label="moment")
         axis.plot(use.time, use.reserve[:, i], color=PALETTE[1], label="reserve")
         _name(axis, use.coordinates[i])
-        if i == 0:
-            axis.legend()
 
-    return _drawn(use.coordinates, "N m or N", draw)
+    return _with_legend(_drawn(use.coordinates, "N m or N", draw))
 
 
 def tracked_motion(tracked: TrackedUse) -> Figure:
@@ -88,10 +99,8 @@ def tracked_motion(tracked: TrackedUse) -> Figure:
         axis.plot(moments.time, size * tracked.measured[:, i], label="measured", **BEHIND)
         axis.plot(moments.time, size * moments.q[:, i], color=PALETTE[0], linewidth=1.2, label="tracked")
         _name(axis, f"{names[number]}, rms {size * deviation[i]:.2g} {unit}")
-        if number == 0:
-            axis.legend(fontsize="x-small")
 
-    return _drawn(names, "angle (deg) or length (m)", draw)
+    return _with_legend(_drawn(names, "angle (deg) or length (m)", draw))
 
 
 def contact_forces(contacts: ContactForces) -> Figure:
@@ -125,14 +134,18 @@ def _beside(use: MuscleUse, recorded: Electromyography) -> Figure:
         largest = np.nanmax(activity)
         if largest > 0.0:
             activity = activity / largest
-        axis.fill_between(use.time, 0.0, activity, facecolor="#CCCCCC", edgecolor="#999999", label="recorded")
+        axis.fill_between(use.time, 0.0, activity, facecolor="#CCCCCC", edgecolor="#999999")
         for k, name in enumerate(recorded.muscles[channel]):
             line: Style = {"color": PALETTE[k % len(PALETTE)], "linewidth": 1.2, "label": as_text(name)}
             axis.plot(use.time, use.activation[:, use.of(name)], **line)
-        _name(axis, f"{channel}, r {agreed[channel]:.2f}")
-        axis.legend(fontsize="x-small")
+        names = recorded.muscles[channel]
+        columns = max(1, min(3, LETTERS // (max(map(len, names)) + 3)))
+        legend_above(axis, columns=columns, **NARROW)
+        pad = 3.0 + 9.0 * ceil(len(names) / columns)  # points
+        axis.set_title(as_text(f"{channel}, r {agreed[channel]:.2f}"), loc="left", pad=pad)
 
-    return _drawn(recorded.channels, "activation; recorded activity / its largest", draw)
+    figure = _drawn(recorded.channels, "activation; recorded activity / its largest", draw)
+    return _with_legend(figure, [figure.axes[0].collections[0]], ["recorded"])
 
 
 def _drawn(names: Sequence[str], label: str, draw: Callable[[int, Axes], None]) -> Figure:
@@ -142,6 +155,13 @@ def _drawn(names: Sequence[str], label: str, draw: Callable[[int, Axes], None]) 
         for i, axis in enumerate(axes):
             draw(i, axis)
         figure.supylabel(label, fontsize=SMALL_FONT)
+    return figure
+
+
+def _with_legend(figure: Figure, *handles: Any) -> Figure:
+    """The figure with a legend of all of its panels, that of the first one by default."""
+    with settings():
+        legend_above(figure, *(handles or figure.axes[0].get_legend_handles_labels()))
     return figure
 
 

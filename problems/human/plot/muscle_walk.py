@@ -10,7 +10,7 @@ from problems.human.assessment.measured import TRIAL, measured
 from problems.human.muscles.walk import muscle_cycle, walk_curves
 from problems.human.plot.cycle_curves import draw_measured
 from trajopt.base.svg_chart import PALETTE
-from trajopt.plot.canvas import SMALL_FONT, as_text, panels, settings
+from trajopt.plot.canvas import SMALL_FONT, as_text, legend_above, panels, settings
 
 UNITS = {"angle": "deg", "moment": "N m/kg", "reaction": "BW"}
 CYCLE = "gait cycle (%)"
@@ -29,7 +29,7 @@ def beside_trial(solution: trajopt.Solution) -> Figure:
             r, _ = agreement(values, behind.at(percent))
             axis.set_title(f"{title}, r {r:.2f}", loc="left")
             axis.set_xlim(0.0, 100.0)
-        axes[0].legend([axes[0].lines[1], axes[0].lines[0]], ["predicted", TRIAL], fontsize="x-small")
+        legend_above(figure, [axes[0].lines[1], axes[0].lines[0]], ["predicted", TRIAL])
     return figure
 
 

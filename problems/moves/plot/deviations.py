@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from trajopt.base.svg_chart import PALETTE
-from trajopt.plot.canvas import settings
+from trajopt.plot.canvas import legend_above, settings
 
 if TYPE_CHECKING:
     from problems.moves.mujoco_replay import Replay
@@ -24,5 +24,5 @@ def deviations(replay: Replay) -> Figure:
             axis.semilogy(run.times[1:], size[1:], color=color, label=f"{run.integrator}, {run.control}")
         axis.set_xlabel("t [s]")
         axis.set_ylabel("largest deviation of a joint [rad or m]")
-        axis.legend()
+        legend_above(axis)
     return figure
