@@ -79,14 +79,17 @@ def run_rows(solution: Answer) -> Iterator[tuple[str, str]]:
     yield "run", run.id
 
 
-def parameter_rows(solution: Answer) -> Iterator[tuple[str, str, str]]:
-    """Parameters of the problem as they were given, then those that were found: name, value, origin."""
-    recipe = solution.recipe
-    for name, value in ({} if recipe is None else recipe.parameters).items():
-        yield name, short(value), "given"
+def given_rows(solution: Answer) -> Iterator[tuple[str, str]]:
+    """Parameters of the problem as they were given: name, value."""
+    for name, value in ({} if solution.recipe is None else solution.recipe.parameters).items():
+        yield name, short(value)
+
+
+def found_rows(solution: Answer) -> Iterator[tuple[str, str]]:
+    """Parameters that the solve found: name, value."""
     for phase, part in solution.named_parts:
         for name, value in _found(part).items():
-            yield f"{name} of {phase}" if phase else name, value, "found"
+            yield f"{name} of {phase}" if phase else name, value
 
 
 def _found(solution: Solution) -> Mapping[str, str]:
@@ -211,7 +214,8 @@ def html(
         text_section("Checks", solution.verify().table.replace(f"{solution}\n", "", 1)),
         section("Convergence", _solves(solution) + _charts(_history_charts(solution), script)),
         section("Time", table(("part", "ms", "share"), _time_rows(solution))),
-        rows_section("Parameters", ("parameter", "value", ""), parameter_rows(solution)),
+        rows_section("Parameters given", ("parameter", "value"), given_rows(solution)),
+        rows_section("Parameters found", ("parameter", "value"), found_rows(solution)),
         rows_section("Run", ("", ""), run_rows(solution)),
         scripts() if script else "",
     ]
@@ -296,11 +300,12 @@ def _history_charts(solution: Answer) -> Iterator[Chart]:
     number, violations = np.arange(len(rows)), rows[:, 2]
     none = violations == 0.0  # which a logarithmic axis cannot show
     above = violations[violations > 0.0]
-    if above.size:
-        violations = np.where(none, above.min() / 10.0, violations)
+    zero = above.min() / 10.0 if above.size else 0.0
+    violations = np.where(none, zero, violations)
     count, scaled = len(solves), "" if solution.journal.histories else "scaled "
     of_all = f", {count} solves one after the other" if count > 1 else ""
-    name = f"largest scaled violation{', zero at the lower edge' * bool(none.any() and above.size)}{of_all}"
+    drawn = f", 0 drawn at {zero:.0e}" if none.any() and above.size else ""
+    name = f"largest scaled violation{drawn}{of_all}"
     yield Chart(number, {"": rows[:, 1]}, "iteration", f"{scaled}objective{of_all}")
     yield Chart(number, {"": violations}, "iteration", name, logarithmic=True)
 

@@ -14,7 +14,7 @@ from trajopt.base.errors import OptionError
 from trajopt.report import chart as interactive
 from trajopt.report.chart import Chart
 from trajopt.report.motion_section import limit_rows, motion_curves
-from trajopt.report.page import parameter_rows, run_rows
+from trajopt.report.page import found_rows, given_rows, run_rows
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a")  # how a PNG begins
 
@@ -131,7 +131,7 @@ def test_the_run_and_its_parameters_are_told(solution, static_page):
     told = dict(run_rows(solution))
     assert told["date"].startswith("20") and f"trajopt {trajopt.__version__}" in told["versions"]
     assert told["solver"].startswith("Ipopt(tol=")
-    given = {name: value for name, value, origin in parameter_rows(solution) if origin == "given"}
+    given = dict(given_rows(solution))
     assert given["intervals"] == "10" and given["q_start"] == "(0, -2)"
     assert told["date"] in static_page and "q_start" in static_page
     assert list(run_rows(replace(solution, run=None))) == []
@@ -146,7 +146,7 @@ def test_parameters_that_were_found_are_told_without_a_recipe():
     problem.start_at(x=[0.0])
     problem.end_at(x=[3.0])
     solution = trajopt.solve(problem)
-    assert list(parameter_rows(solution)) == [("speed", "1.5 m/s", "found")]
+    assert list(found_rows(solution)) == [("speed", "1.5 m/s")]
 
 
 @pytest.mark.long
