@@ -30,6 +30,7 @@ extensions = [
     "reference_pages",
     "search_passages",  # sections and counts of their words in the index of the search
     "tutorial_notebooks",
+    "whole_words",  # options and numbers that no line break tears
 ]
 exclude_patterns = [
     "extensions",

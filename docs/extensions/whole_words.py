@@ -1,0 +1,58 @@
+"""Names, options and numbers that no line break tears, and cells that hold sentences, marked for `site.css`.
+
+A browser breaks lines behind hyphens, those of `--as-opensim`, 1e-8 and L-BFGS as well.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from docutils import nodes
+
+LONGEST = 40  # letters of code that fit in a line on a telephone
+LONGEST_IN_CELL = 26
+SENTENCE = 70  # letters from which a cell of a table is one
+#: A word with a hyphen that has a digit or a single letter at one side.
+HYPHENED = re.compile(r"(?<!\S)\S*(?:\d-|-\d|(?<!\w)\w-|e-\d|-\w(?!\w))\S*")
+
+
+def mark(app: Any, doctree: nodes.document, page: str) -> None:
+    """The classes `whole` of code and words, and `sentence` of cells of tables."""
+    for code in doctree.findall(nodes.literal):
+        in_cell = any(isinstance(each, nodes.entry) for each in ancestors(code))
+        longest = LONGEST_IN_CELL if in_cell else LONGEST
+        if all(len(word) <= longest for word in code.astext().split()):
+            code["classes"].append("whole")
+    for text in list(doctree.findall(nodes.Text)):
+        inside = text.parent
+        if isinstance(inside, nodes.paragraph | nodes.strong | nodes.emphasis) and HYPHENED.search(text):
+            inside.replace(text, list(split(text.astext())))
+    for cell in doctree.findall(nodes.entry):
+        if len(cell.astext()) >= SENTENCE:
+            cell["classes"].append("sentence")
+
+
+def ancestors(node: nodes.Node) -> Any:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def split(text: str) -> Any:
+    """The nodes of a text, its words with a hyphen of their own."""
+    end = 0
+    for word in HYPHENED.finditer(text):
+        if word.start() > end:
+            yield nodes.Text(text[end : word.start()])
+        yield (
+            nodes.inline(text=word[0], classes=["whole"]) if len(word[0]) <= LONGEST else nodes.Text(word[0])
+        )
+        end = word.end()
+    if end < len(text):
+        yield nodes.Text(text[end:])
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("doctree-resolved", mark)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
