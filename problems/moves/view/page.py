@@ -21,6 +21,13 @@ from trajopt.base.arrays import Array
 PATH_WIDTH = 0.004  # m
 AXIS_LENGTH, AXIS_RADIUS = 0.1, 0.003  # m, of a tool's axes
 LEAST_EXTENT = 0.5  # m, of what the camera looks at
+# The camera looks at a fixed height: a window higher than wide has a square view, the legend below.
+KEY_STYLE = """
+.key { position: fixed; left: 12px; bottom: 52px; z-index: 10; pointer-events: none; padding: 8px 10px;
+  background: rgba(255,255,255,.85); color: #222; font: 13px/1.4 sans-serif; border-radius: 4px;
+  max-width: calc(100vw - 44px); overflow-wrap: anywhere }
+@media (max-aspect-ratio: 1/1) { #root { height: 100vw } .key { bottom: auto; top: calc(100vw + 8px) } }
+"""
 VIEWING = np.array([0.55, -0.7, 0.4])  # from the middle to the camera, in extents, z upwards
 
 
@@ -129,9 +136,7 @@ def _with_legend(text: str, motion: SeenMotion, robot: RobotSolids) -> str:
     missing = f"<br>{len(robot.missing)} meshes not found" if robot.missing else ""
     axes = "<br>axes of the tool: x red, y green, z blue" if motion.surroundings.tools else ""
     legend = (
-        '<div style="position:fixed;left:12px;bottom:52px;z-index:10;pointer-events:none;padding:8px 10px;'
-        "background:rgba(255,255,255,.85);color:#222;font:13px/1.4 sans-serif;"
-        'border-radius:4px;max-width:calc(100vw - 44px);overflow-wrap:anywhere">'
+        f'<style>{KEY_STYLE}</style><div class="key">'
         f"<b>{name}</b>, {motion.times[-1]:.4g} s<br>"
         '<span style="display:inline-block;width:150px;height:10px;'
         f'background:linear-gradient(90deg,{ramp})"></span><br>'
