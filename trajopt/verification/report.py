@@ -73,7 +73,7 @@ class Report:
     unsaved : parts of the problem that the file does not hold, which were not looked at
     dependent : of a solve that did not converge, its remedy, or rows that depend on each other at its end
     unmended : whether nodes were added for limits that are still exceeded between nodes
-    refined : whether intervals were halved in the solve
+    refined : reason why the solve halved intervals no further; empty where it halved none
     objective : sum of all costs
     relaxations : parts of the problem that gave way to its start before it was solved: the rest is checked
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
@@ -107,7 +107,7 @@ class Report:
     unsaved: tuple[str, ...] = ()
     dependent: str = ""
     unmended: bool = False
-    refined: bool = False
+    refined: str = ""
     rounding: float = 0.0
     balance: BaseBalance | None = None
     feet: StandingFeet | None = None
@@ -366,7 +366,8 @@ class Report:
         if not missed.over_time:
             return ""
         if missed.equation and self.refined:
-            return "; halving intervals there was tried: solve on more, or in phases that meet at the jumps"
+            tried = f"; halving intervals there was tried ({self.refined})"
+            return f"{tried}: solve on more, or in phases that meet at the jumps"
         if missed.equation:
             return f"; refine=trajopt.Refined(tol={self.accuracy:.2g}) halves intervals there"
         if missed.stepped is not None:

@@ -404,7 +404,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         unsaved=tuple(f"{name} ({reason})" for name, reason in problem.unsaved.items()),
         dependent=_dependent_rows(None if program is None else program.nlp, point, solution),
         unmended=bool(solution.warning),
-        refined=solution.journal.refinement is not None,
+        refined=_refined(solution),
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
         **_fields_of(solution, solution.title, kkt, accuracy),
     )
@@ -459,6 +459,12 @@ def _dependent_rows(program: NLP | LinkedProgram | None, point: WarmStart | None
     return sentence_of_multipliers(answer.asked, program, point)
 
 
+def _refined(answer: Answer) -> str:
+    """The reason why the solve halved intervals no further; empty where it halved none."""
+    record = answer.journal.refinement
+    return "" if record is None else record.reason
+
+
 def accuracies(accuracy: float | None) -> tuple[float, float]:
     """The accuracies between nodes and of limits over time that a user gives, or the defaults."""
     return (BETWEEN, LIMIT_ACCURACY) if accuracy is None else (float(accuracy), float(accuracy))
@@ -490,7 +496,8 @@ def verify_phases(solution: PhasesSolution, accuracy: float | None = None) -> Re
         return _together(solution, accuracy, (), (), None, (wrong,), Minimality())
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
     total = solution.size_of_costs or np.inf
-    reports = tuple(_of_phase(phase, accuracy, total) for phase in solution.phases)
+    tried = {"unmended": bool(solution.warning), "refined": _refined(solution)}
+    reports = tuple(replace(_of_phase(phase, accuracy, total), **tried) for phase in solution.phases)
     usable = not any(unusable(phase) for phase in solution.phases)  # else the phases' reports say why not
     program, y = _program(solution, phases) if usable else (None, None)
     point, kkt = (None, None) if program is None or y is None else smallest_kkt(program, y, solution)

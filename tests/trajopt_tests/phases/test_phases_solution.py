@@ -7,6 +7,7 @@ import pytest
 
 import trajopt
 from trajopt.base.errors import SolutionFileError
+from trajopt.solution.records import RefinementRecord, RefinementRound
 
 
 @trajopt.term
@@ -220,3 +221,30 @@ def drive(name):
     problem.subject_to(trajopt.state("u"), -1.0, 1.0, name="thrust")
     problem.minimize(effort)
     return problem
+
+
+@pytest.mark.long
+def test_a_phase_that_misses_its_equation_says_what_the_solve_of_all_phases_tried():
+    """Refinements belong to all phases together; a phase asked for the halving that had just ended."""
+
+    def part(name):
+        def rates(node):
+            return [node.u - 2.5 * np.tanh(60.0 * (node.x - 0.31))]
+
+        mesh = trajopt.Trajectory.collocation(2, order=3, duration=1.0)
+        problem = trajopt.Problem(trajopt.system(("x",), ("u",), rates), mesh, name=name)
+        problem.minimize(effort)
+        return problem
+
+    first, second = part("first"), part("second")
+    first.start_at(x=[0.0])
+    second.end_at(x=[1.0])
+    both = trajopt.Phases(first, second)
+    both.link(trajopt.q, first.at("end"), second.at("start"))
+    plain = trajopt.solve(both, refine=None, starts=1)
+    reason = plain.verify().reason
+    assert "missed by" in reason and reason.endswith("=trajopt.Refined(tol=0.01) halves intervals there")
+    rounds = (RefinementRound(4, plain.objective, 0.5, 0.0),)
+    halved = plain.refined_by(RefinementRecord(1e-2, rounds, "the largest number of rounds was reached"))
+    tried = "halving intervals there was tried (the largest number of rounds was reached): solve on more"
+    assert tried in halved.verify().reason
