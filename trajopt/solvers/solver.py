@@ -265,9 +265,10 @@ class Program(Protocol):
     Where a program has them, solvers also use `objective_scale`, the factor by which its objective is that of
     a problem; `unknown_sizes`, (n,), not None where these differ much (`scaled_program`); `culprit(y)`, which
     names the term, node and component that is not finite at y ("": none is); `unknown_spans`, (n, 2), first
-    and last span of time on which every unknown acts, NaN for one that acts everywhere; and
+    and last span of time on which every unknown acts, NaN for one that acts everywhere;
     `jacobian_of_rows(kept)`, a function that gives the entries of `jacobian(y)` in the rows that are kept,
-    (row_count,) boolean, without computing what only the others need.
+    (row_count,) boolean, without computing what only the others need; and `layouts`, a dictionary that
+    programs of one structure share, for what solvers find out about the places of their entries.
     """
 
     @property
@@ -335,6 +336,7 @@ class ProgramValue:
     jacobian_of_rows: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]] | None = None
     unscaled: Program | None = None
     unknown_spans: np.ndarray | None = None
+    layouts: dict[str, Any] | None = None
 
     @staticmethod
     def of(program: Program) -> ProgramValue:

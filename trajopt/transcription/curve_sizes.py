@@ -59,7 +59,7 @@ def _sizes_of_curves(
         return None
     unknowns, lower, upper = values.unknowns, values.bounds.lower, values.bounds.upper
     free, states = unknowns.elimination.free, unknowns.layout.curve_count
-    numbers, x = unknowns.curve_numbers[free], unknowns.elimination.expand(start)
+    numbers, x = unknowns.layout.curve_numbers[free], unknowns.elimination.expand(start)
     largest = unknowns.largest_of_curves(np.abs(x))
     curves = np.arange(largest.size) < unknowns.layout.curves
     limits, known = np.zeros(largest.size), np.zeros(largest.size, dtype=bool)
@@ -125,9 +125,10 @@ def _with_copies(
         return sizes
     rows, columns, sizes = functions.jacobian_rows, functions.jacobian_columns, sizes.copy()
     own = copy[rows] == free[columns]
-    jacobian = np.nan_to_num(functions.jacobian(start), posinf=0.0, neginf=0.0)
+    jacobian = _finite(functions.jacobian(start))
     entries = np.where(own, 0.0, jacobian * sizes[columns])
-    moved = sparse.coo_array(sparse.csr_array((entries, (rows, unknowns.curve_numbers[free[columns]]))))
+    of_curves = rows, unknowns.layout.curve_numbers[free[columns]]
+    moved = sparse.coo_array(sparse.csr_array((entries, of_curves)))
     steepest, largest = np.zeros(functions.row_count), np.zeros(functions.row_count)
     np.maximum.at(steepest, rows, np.abs(entries))
     np.maximum.at(largest, moved.coords[0], np.abs(moved.data))
@@ -152,7 +153,8 @@ def sizes_of_rows(
     column = values.unknowns.elimination.free[functions.jacobian_columns]
     is_curve, others = column < values.unknowns.layout.control_point_count, np.zeros(rows.size, dtype=bool)
     is_rate = is_curve.copy()
-    is_rate[is_curve] = rates[equation[rows[is_curve]], values.unknowns.curve_numbers[column[is_curve]]]
+    numbers = values.unknowns.layout.curve_numbers[column[is_curve]]
+    is_rate[is_curve] = rates[equation[rows[is_curve]], numbers]
     for first in (structure.is_slack[column], is_rate, is_curve):
         others |= np.isin(rows, rows[first]) & ~first
     np.maximum.at(least, rows, np.where(others, 0.0, np.minimum(by_row, 1.0)))
@@ -205,17 +207,18 @@ def _equations_at(
 ) -> _Equations:
     equation, rates = _equations_of_rows(structure)
     unknowns, count = values.unknowns, rates.shape[0]
-    layout, numbers = unknowns.layout, unknowns.curve_numbers[unknowns.elimination.free]
-    entries = np.nan_to_num(functions.jacobian(y), posinf=0.0, neginf=0.0)
-    entries *= unknowns.smooth_changes()[functions.jacobian_columns]
-    places = functions.jacobian_rows, numbers[functions.jacobian_columns]
-    shape = functions.row_count, layout.curves + layout.size - layout.control_point_count
-    by_row = sparse.coo_array(sparse.csr_array((entries, places), shape))  # summed over every curve
+    layout, numbers = unknowns.layout, unknowns.layout.curve_numbers[unknowns.elimination.free]
+    entries = _finite(functions.jacobian(y)) * unknowns.smooth_changes()[functions.jacobian_columns]
+    width = layout.curves + layout.size - layout.control_point_count
+    keys = functions.jacobian_rows * width + numbers[functions.jacobian_columns]
+    keys, place = np.unique(keys, return_inverse=True)
+    rows, columns = np.divmod(keys, width)
+    by_row = np.bincount(place, entries, minlength=keys.size)  # summed over every curve
     is_equation = bounds.lower == bounds.upper
-    changes, missed = np.zeros((count, shape[1])), np.zeros(count)
-    rows, columns = by_row.coords
-    np.maximum.at(changes, (equation[rows], columns), np.where(is_equation[rows], np.abs(by_row.data), 0.0))
-    miss = np.nan_to_num(np.abs(functions.rows(y) - bounds.lower), posinf=0.0)
+    changes, missed = np.zeros((count, width)), np.zeros(count)
+    here = equation[rows] * width + columns
+    np.maximum.at(changes.reshape(-1), here, np.where(is_equation[rows], np.abs(by_row), 0.0))
+    miss = _finite(np.abs(functions.rows(y) - bounds.lower))
     np.maximum.at(missed, equation, np.where(is_equation, miss, 0.0))
     rounding, others = ROUNDING * changes.max(axis=1, initial=0.0), changes[:, layout.curves :]
     others[others <= rounding[:, None]] = 0.0
@@ -228,6 +231,8 @@ def _equations_of_rows(structure: ProgramStructure) -> tuple[Array, Array]:
     States count as curves, (equations, curves): all of a system, or those beside a robot's joints, whose
     speeds are no rates there. Linear rows are equations of their own.
     """
+    if "equations" in structure.layouts:
+        return structure.layouts["equations"]
     spline_map, graph = structure.spline_map, structure.graph
     count, curves = structure.linear.kept.size, spline_map.layout.curves
     own, rates = [np.arange(count)], [np.zeros((count, curves), dtype=bool)]
@@ -241,7 +246,13 @@ def _equations_of_rows(structure: ProgramStructure) -> tuple[Array, Array]:
                 if spline and spline.order == 1 and (leaf == "v") != _is_robot(structure):
                     rates[-1][:, spline.curves] = pattern
         count += width
-    return np.concatenate(own), np.concatenate(rates)
+    structure.layouts["equations"] = found = np.concatenate(own), np.concatenate(rates)
+    return found
+
+
+def _finite(values: Array) -> Array:
+    """The values, zero in place of those that are not finite."""
+    return np.where(np.isfinite(values), values, 0.0)
 
 
 def _is_robot(structure: ProgramStructure) -> bool:

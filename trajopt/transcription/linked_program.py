@@ -17,7 +17,7 @@ programs; at what, from their values.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 from typing import Any, TypeVar, cast
@@ -132,6 +132,11 @@ class LinkedProgram:
             return None
         each = [(p.unknown_sizes, np.ones(p.variable_count)) for p in self.programs]
         return np.concatenate([ones if sizes is None else sizes for sizes, ones in each])
+
+    @property
+    def layouts(self) -> dict[str, Any]:
+        """See `Program`."""
+        return self.coupling.layouts
 
     @cached_property
     def unknown_spans(self) -> Array:
@@ -415,11 +420,13 @@ class Coupling:
     """Equations A y = b between the unknowns y of all phases, one for every pair.
 
     fixed : pairs to which both phases give a value, which is the same, or contradicts the other
+    layouts : of the programs of all phases as one, see `Program`
     """
 
     A: sparse.csr_array
     pairs: tuple[Pair, ...]
     fixed: tuple[Pair, ...]
+    layouts: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class ProgramStructure:
     graph : all quantities, of which `maps` evaluate some in larger blocks
     component_names : (quantity, width) -> names of its components in messages
     slacks : leaf of every slack -> the quantities that bound it, or whose norm it stands for
+    layouts : see `Program`
     """
 
     spline_map: SplineMap
@@ -56,6 +58,10 @@ class ProgramStructure:
     maps: ProgramMaps
     component_names: Callable[[str, int], list[str]]
     slacks: Mapping[str, Sequence[str]]
+    layouts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"layouts": {}}  # found again where they are asked for
 
     @cached_property
     def nearest_change(self) -> Array:
@@ -112,6 +118,7 @@ class NLP(ProgramFunctions):
     graph : all quantities, of which the functions evaluate some in larger blocks
     component_names : (quantity, width) -> names of its components in messages
     unknown_sizes : the size of every unknown at the start where these differ much, (n,); else None
+    layouts : those of its structure
     """
 
     scaling: Scaling
@@ -126,6 +133,7 @@ class NLP(ProgramFunctions):
     spline_map: SplineMap
     component_names: Callable[[str, int], list[str]]
     unknown_sizes: Array | None
+    layouts: dict[str, Any]
 
     variable_count: int = field(init=False)
     lower: Array = field(init=False)
@@ -150,10 +158,13 @@ class NLP(ProgramFunctions):
     def row_scale(self) -> Array:
         return self.scaling.rows
 
-    @cached_property
+    @property
     def unknown_spans(self) -> Array:
         """First and last span of every unknown, see `leaf_map.unknown_spans`."""
-        return unknown_spans(self.leaf_map.N.shape[1], self.spline_map, self.leaf_map.N)
+        if "spans" not in self.layouts:
+            N = self.leaf_map.N
+            self.layouts["spans"] = unknown_spans(N.shape[1], self.spline_map, N)
+        return self.layouts["spans"]
 
     def with_objective_times(self, factor: float) -> NLP:
         """The same program with another factor of its objective."""

@@ -270,7 +270,12 @@ def program_at(
     """The program with a known starting point, scaled there where no scaling is given.
 
     unscaled : its functions and the bounds of its rows, where they are known already
+    A program of the structure with a scaling that was given is kept, for others with the same one.
     """
+    last = None if scaling is None or unscaled else structure.layouts.get("program")
+    if last is not None and last.scaling.same(scaling):
+        return program_like(last, structure, values, start)
+    is_given = scaling is not None
     functions, row_bounds = unscaled or _unscaled(structure, values, start)
     sizes = sizes_at(structure, values, start, functions, row_bounds, scaling is None)
     if scaling is None:
@@ -281,7 +286,7 @@ def program_at(
             least, most = sizes_of_rows(structure, values, functions, sizes)
         objective, curvature = functions.objective(start), partial(_curvature, functions, start, sizes)
         scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least, most, curvature)
-    return functions.scaled(
+    program = functions.scaled(
         scaling.rows,
         scaling.objective,
         NLP,
@@ -297,7 +302,11 @@ def program_at(
         spline_map=structure.spline_map,
         component_names=structure.component_names,
         unknown_sizes=sizes,
+        layouts=structure.layouts,
     )
+    if is_given:
+        structure.layouts["program"] = program
+    return program
 
 
 def program_like(before: NLP, structure: ProgramStructure, values: ProgramValues, start: Array) -> NLP:
@@ -308,7 +317,7 @@ def program_like(before: NLP, structure: ProgramStructure, values: ProgramValues
     same = values.linear.A is before.linear.A and not values.data and before.chain is structure.maps.chain
     weights = [[each.weight for each in objectives] for objectives in (values.objectives, before.objectives)]
     if not same or weights[0] != weights[1]:
-        return program_at(structure, values, start, before.scaling)
+        return program_at(structure, values, start, before.scaling, _unscaled(structure, values, start))
     _check_constant_rows(structure, values, start)
     row_bounds = values.row_bounds(structure.groups)
 

@@ -76,6 +76,15 @@ class Layout:
         groups = tuple((group.bases, group.first_curve, group.curve_count) for group in self.groups)
         return groups, tuple((name, place.start, place.stop) for name, place in self.parameters.items())
 
+    @cached_property
+    def curve_numbers(self) -> Array:
+        """The number of the curve of every entry of x; durations and parameters count on, one by one."""
+        numbers = np.arange(self.size) + self.curves - self.control_point_count
+        for group in self.groups:
+            for points in group.control_points(numbers):
+                points[:] = group.first_curve + np.arange(group.curve_count)
+        return numbers
+
     @property
     def bases(self) -> tuple[SplineBasis, ...]:
         """The joints' spline basis of every arc."""
@@ -159,7 +168,7 @@ class Unknowns:
         states = slice(0, self.layout.groups[0].stop)
         if sizes.max() <= LARGE and bounds[free].min(initial=np.inf) >= least <= sizes[states].max():
             return None
-        sizes, bounds = (self.largest_of_curves(each)[self.curve_numbers] for each in (sizes, bounds))
+        sizes, bounds = (self.largest_of_curves(each)[self.layout.curve_numbers] for each in (sizes, bounds))
         kept_small = (bounds > 0.0) & (bounds < least)
         sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
         controls = sizes[states.stop : self.layout.control_point_count]
@@ -171,19 +180,10 @@ class Unknowns:
             return None
         return nearest_powers(np.where(far, sizes, 1.0)[free])
 
-    @cached_property
-    def curve_numbers(self) -> Array:
-        """The number of the curve of every entry of x; durations and parameters count on, one by one."""
-        numbers = np.arange(self.layout.size) + self.layout.curves - self.layout.control_point_count
-        for group in self.layout.groups:
-            for points in group.control_points(numbers):
-                points[:] = group.first_curve + np.arange(group.curve_count)
-        return numbers
-
     def largest_of_curves(self, x: Array) -> Array:
         """The largest entry of x, none negative, of every curve, then those of durations and parameters."""
         largest = np.zeros(self.layout.curves + self.layout.size - self.layout.control_point_count)
-        np.maximum.at(largest, self.curve_numbers, x)
+        np.maximum.at(largest, self.layout.curve_numbers, x)
         return largest
 
     def smooth_changes(self) -> Array:
@@ -206,7 +206,7 @@ class Unknowns:
         parameters = 0.5 + np.arange(layout.size - layout.durations.stop)
         multiples = np.concatenate([np.arange(layout.curves), np.zeros(len(layout.bases)), parameters])
         part = 0.5 + 0.5 * (GOLDEN * multiples % 1.0)
-        steps = (part * self.largest_of_curves(steps))[self.curve_numbers]
+        steps = (part * self.largest_of_curves(steps))[self.layout.curve_numbers]
         steps[layout.durations] = 0.0
         return steps
 

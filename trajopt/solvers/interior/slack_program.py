@@ -281,7 +281,7 @@ class NewtonLayout:
 def newton_layout(
     nlp: Program, free: np.ndarray, limited: np.ndarray, bounded: np.ndarray, equations: np.ndarray
 ) -> NewtonLayout:
-    """The layout of a program; small ones with the same structure share it.
+    """The layout of a program; programs of one structure, and small ones of equal structures, share it.
 
     free : the unknowns that are not fixed;  bounded : those of them with limits
     limited, equations : rows of the program
@@ -289,20 +289,21 @@ def newton_layout(
     spans = getattr(nlp, "unknown_spans", None)
     if spans is None or len(spans) != nlp.variable_count:
         spans = np.zeros((nlp.variable_count, 2))
-    layout = _newton_layout(
-        free.size,
-        nlp.row_count,
-        spans,
-        np.asarray(nlp.jacobian_rows),
-        np.asarray(nlp.jacobian_columns),
-        np.asarray(nlp.hessian_rows),
-        np.asarray(nlp.hessian_columns),
-        free,
-        limited,
-        bounded,
-        equations,
-    )
+    J_rows, J_columns = np.asarray(nlp.jacobian_rows), np.asarray(nlp.jacobian_columns)
+    H_rows, H_columns = np.asarray(nlp.hessian_rows), np.asarray(nlp.hessian_columns)
+    parts = free, limited, bounded, equations
+    given = (nlp.row_count, spans, J_rows, J_columns, H_rows, H_columns, *parts)
+    layouts = getattr(nlp, "layouts", None)
+    before, layout = ((), None) if layouts is None else layouts.get("band", ((), None))
+    if layout is None or not all(map(_same_places, before, given)):
+        layout = _newton_layout(free.size, *given)
+        if layouts is not None:
+            layouts["band"] = given, layout
     return read_only(layout)  # compiled loops know arrays that can be written as another type
+
+
+def _same_places(one: np.ndarray | int, other: np.ndarray | int) -> bool:
+    return one is other or np.array_equal(one, other, equal_nan=isinstance(one, np.ndarray))
 
 
 @cached_if_small
