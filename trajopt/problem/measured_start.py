@@ -320,11 +320,10 @@ def with_measured_start(asked: A, starts: Sequence[MeasuredStart | None] | None 
     """
     parts = list(asked.parts)
     for k, part in enumerate(parts):
-        start = None
-        if starts is not None:
-            start = starts[k]
-        elif part.measured or any(0 in each.arcs for each in part.contacts.values()):
-            start = MeasuredStart.of(part)  # without a measurement, or a foot that stands, nothing gives way
+        stands = any(0 in each.arcs for each in part.contacts.values())
+        if not (part.measured or stands or (starts is not None and part.closures)):
+            continue  # without a measurement, or a foot that stands, nothing gives way
+        start = MeasuredStart.of(part) if starts is None else starts[k]
         if start is not None:
             other = start.applied(part, all_rows=part.measured)
             parts[k] = other if other.relaxations else part

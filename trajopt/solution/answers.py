@@ -61,12 +61,11 @@ def rested(program: NLP | LinkedProgram, result: Result) -> Result:
         return result
     y = result.y.copy()
     for nlp, place, _, _ in placed_parts(program):
-        x, free = nlp.unknowns.elimination.expand(y[place]), nlp.unknowns.elimination.free
-        rests = np.zeros(x.size, dtype=bool)
-        for group in nlp.unknowns.layout.groups:
-            largest = np.max([np.abs(arc).max(axis=0) for arc in group.control_points(x)], axis=0)
-            for of_arc in group.control_points(rests):
-                of_arc[:] = largest <= 1e-7  # interior points stop at the root of their barrier, 1e-8
+        layout, elimination = nlp.unknowns.layout, nlp.unknowns.elimination
+        largest, free = nlp.unknowns.largest_of_curves(np.abs(elimination.expand(y[place]))), elimination.free
+        # Interior points stop at the root of their barrier, 1e-8
+        rests = (largest <= 1e-7)[layout.curve_numbers]
+        rests[layout.control_point_count :] = False
         y[place] = np.where(rests[free], np.clip(0.0, nlp.lower, nlp.upper), y[place])
     if np.array_equal(y, result.y):
         return result
@@ -152,7 +151,7 @@ def solution_at(problem: Problem, nlp: NLP, result: Result) -> Solution:
     costs = costs_at(nlp, result.y)
     curve = nlp.unknowns.curve(result.y)
     status, detail = outcome(problem, nlp, result, curve.duration)
-    times = nlp.unknowns.node_times(result.y)
+    times = curve.times_at(nlp.unknowns.nodes.arc, nlp.unknowns.nodes.s)
     robot = problem.dynamics
     turns = bool(getattr(robot, "rotation_joints", ()))
     return Solution(
