@@ -36,8 +36,10 @@ class ClearanceBound:
     """Bounds on the least clearance of a motion.
 
     proved : whether it is above what was asked for at all times
-    value : m; a lower bound for all t where `proved`, else the clearance found at `time`
-    pair : whose; time : s, within the span of the lowest bound; spans : how many were looked at
+    value : m; a lower bound for all t where `proved`, which may lie far below them, else `nearest`
+    nearest : m, the least distance at the middles of all spans, of `pair`, at `time`, s; where all are
+        farther than what is looked at, as far as that
+    spans : how many were looked at
     """
 
     proved: bool
@@ -45,6 +47,7 @@ class ClearanceBound:
     pair: str
     time: float
     spans: int
+    nearest: float
 
     def line(self, clearance: float) -> LimitLine:
         """The line "contact" of a motion's certificate, its excess relative to the clearance asked for, m."""
@@ -66,7 +69,13 @@ def least_clearance_bound(clearances: Clearances, curve: Curve, least: float = 0
     spans, error, _ = pieces_of_group(curve, 0, 1)
     n = clearances.model.n
     spans = Pieces(spans.start, spans.end, spans.coefficients[..., :n])
-    lowest, seen = ClearanceBound(True, np.inf, "", 0.0, 0), 0
+    lowest, nearest, seen = np.inf, (np.inf, 0, 0.0), 0
+
+    def known(proved: bool) -> ClearanceBound:
+        distance, pair, time = nearest
+        value = lowest if proved else distance
+        return ClearanceBound(proved, value, clearances.pair_name(pair), time, seen, distance)
+
     for _ in range(MOST_HALVINGS):
         undecided = []
         for first in range(0, len(spans.start), TOGETHER):
@@ -74,26 +83,20 @@ def least_clearance_bound(clearances: Clearances, curve: Curve, least: float = 0
             bound, distance, pair = proof.bounds(here, float(error.max()))
             middle = 0.5 * (here.start + here.end)
             seen += len(middle)
-            worst = int(np.argmin(distance))
-            if distance[worst] <= least:
-                name = clearances.pair_name(int(pair[worst]))
-                return ClearanceBound(False, float(distance[worst]), name, float(middle[worst]), seen)
+            at = int(np.argmin(distance))
+            nearest = min(nearest, (float(distance[at]), int(pair[at]), float(middle[at])))
+            if nearest[0] <= least:
+                return known(False)
             decided = bound > least
-            if np.any(decided) and bound[decided].min() < lowest.value:
-                at = int(np.argmin(np.where(decided, bound, np.inf)))
-                name = clearances.pair_name(int(pair[at]))
-                lowest = ClearanceBound(True, float(bound[at]), name, float(middle[at]), 0)
+            lowest = float(bound[decided].min(initial=lowest))
             undecided.append(here[~decided])
         left = [part for part in undecided if len(part.start)]
         if not left:
-            return ClearanceBound(True, lowest.value, lowest.pair, lowest.time, seen)
+            return known(True)
         joined = Pieces(*(np.concatenate([getattr(part, name) for part in left]) for name in FIELDS))
         halves = joined.cut(np.full(len(joined.start), 0.5))
         spans = Pieces(*(np.concatenate([getattr(part, name) for part in halves]) for name in FIELDS))
-    _, distance, pair = proof.bounds(spans, float(error.max()))
-    at = int(np.argmin(distance))
-    time = 0.5 * (spans.start[at] + spans.end[at])
-    return ClearanceBound(False, float(distance[at]), clearances.pair_name(int(pair[at])), float(time), seen)
+    return known(False)
 
 
 class _Proof:
@@ -133,7 +136,7 @@ class _Proof:
         self.apart = (path[i[own]] ^ path[self.other]) @ of > 0.0
 
     def bounds(self, spans: Pieces, error: float) -> tuple[Array, Array, Array]:
-        """Lower bound of all distances, least one in the middle, and pair of the bound, of every span."""
+        """Lower bound of all distances, least one in the middle, and its pair, of every span."""
         middle = 0.5 * (spans.start + spans.end)
         q = self.curve(middle)[:, : self.clearances.model.n]
         half = 0.5 * (spans.end - spans.start)[:, None]
@@ -146,6 +149,6 @@ class _Proof:
         both = moves[:, self.first[self.own]] + moves[:, self.other]
         falls[:, self.own] = (both * self.apart).sum(axis=2)
         distances = self.clearances.distances(q, float(falls.max(initial=0.0)) + self.reach)
-        bounds = distances - falls
-        pair, rows = np.argmin(bounds, axis=1), np.arange(len(middle))
-        return bounds[rows, pair], distances.min(axis=1), pair
+        bounds, least = distances - falls, distances.min(axis=1)
+        tied = distances == least[:, None]  # all of those beyond reach, say
+        return bounds.min(axis=1), least, np.argmin(np.where(tied, bounds, np.inf), axis=1)

@@ -78,7 +78,8 @@ def clearance_line(clearances: Clearances, curve: Curve, clearance: float, start
     bound = least_clearance_bound(clearances, curve, clearance - TOLERANCE)
     if not bound.proved:
         return sampled_clearance(clearances, curve, clearance, start)
-    excess, note = clearance - bound.value, clearances.coverage
+    seen = f"no distance below {1e3 * bound.nearest:.4g} mm at {bound.spans} times"
+    excess, note = clearance - bound.value, f"{seen}; {clearances.coverage}"
     return LimitLine("clearance", "proved", excess, bound.pair, start + bound.time, note=note)
 
 

@@ -88,6 +88,22 @@ def test_no_distance_falls_below_the_bound_of_its_span(seed):
 
 
 @fast_first("seed", range(30), 2, 6)
+def test_the_pair_that_a_proof_names_is_the_nearest_of_those_seen(seed):
+    """Its distance at the time that is named, which the proved bound may lie far below."""
+    rng = np.random.default_rng(300 + seed)
+    model = random_arm(rng)
+    curve = random_curve(rng, model.n, 0.3)
+    clearances = apart_at(model, curve, np.zeros(1))
+    bound = least_clearance_bound(clearances, curve, 0.002)
+    there = clearances.distances(curve(np.array([bound.time])))[0]
+    pair = int(np.argmin(there))
+    assert bound.pair == clearances.pair_name(pair)
+    assert bound.nearest == pytest.approx(there[pair], abs=1e-12)
+    least = clearances.distances(curve(np.linspace(0.0, 1.0, 2_000))).min()
+    assert bound.nearest >= least - 1e-3 and (bound.value <= least + 1e-12 or not bound.proved)
+
+
+@fast_first("seed", range(30), 2, 6)
 def test_what_is_proved_is_met_at_ten_thousand_times(seed):
     """Slow and fast motions, whose pairs that touch at the start are allowed to."""
     rng = np.random.default_rng(100 + seed)
