@@ -22,7 +22,7 @@ from trajopt.problem.problem import Problem
 from trajopt.solvers.matrices import product
 from trajopt.solvers.solver import SUM_ROUNDING, WarmStart
 from trajopt.transcription.bounds import Bounds, variable_bounds
-from trajopt.transcription.linear_equations.elimination import Elimination
+from trajopt.transcription.elimination import Elimination
 from trajopt.transcription.nlp import NLP, ProgramStructure
 from trajopt.transcription.transcribe import values_of
 

@@ -30,7 +30,7 @@ from trajopt.solvers.matrices import Entries, EntryMap, Matrices, all_entries, p
 from trajopt.solvers.newton.newton import active_sides_of
 from trajopt.solvers.newton.sparse_kkt import EPS, KktPattern, pattern_of
 from trajopt.solvers.solver import FEASIBILITY, LITTLE, REGULARIZATION, ROUNDING, Result, Status
-from trajopt.transcription.linear_equations.elimination import Elimination
+from trajopt.transcription.elimination import Elimination
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import Unknowns
 

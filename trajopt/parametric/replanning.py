@@ -37,7 +37,7 @@ from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
 from trajopt.splines.basis import Curve
 from trajopt.splines.node_sets import START
-from trajopt.transcription.linear_equations.linear_rows import nearest_point
+from trajopt.transcription.leaf_map import nearest_point
 from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues
 from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.transcribe import cold_program, program_at, program_like, values_of

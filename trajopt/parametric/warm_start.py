@@ -10,7 +10,7 @@ from trajopt.base.arrays import Array
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.solver import WarmStart
-from trajopt.transcription.linear_equations.linear_rows import nearest_point
+from trajopt.transcription.leaf_map import nearest_point
 from trajopt.transcription.linked_program import (
     AskedStructure,
     AskedValues,

@@ -29,8 +29,8 @@ from trajopt.problem.problem import Problem
 from trajopt.solvers.kkt import bound_violation
 from trajopt.solvers.matrices import product
 from trajopt.splines.node_sets import START
+from trajopt.transcription.elimination import Elimination
 from trajopt.transcription.leaf_map import SplineMap
-from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.unknowns import (
     Label,
     Layout,

@@ -32,20 +32,18 @@ from trajopt.transcription.bounds import Bounds, LinearRows, bounds_and_linear_b
 from trajopt.transcription.consistent_start import consistent_start
 from trajopt.transcription.curve_sizes import sizes_at, sizes_of_rows
 from trajopt.transcription.derivative_check import check_problem
+from trajopt.transcription.elimination import GeneralSolution, eliminate
 from trajopt.transcription.initial_point import beside_singular_point, first_guess, with_guessed_duration
 from trajopt.transcription.leaf_map import LeafMap, SplineMap
-from trajopt.transcription.linear_equations.elimination import GeneralSolution, eliminate
-from trajopt.transcription.linear_equations.linear_rows import (
-    Conditions,
-    LinearEquations,
-    conditions_of,
-)
 from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues, Scaling, scaling_at_start
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
 from trajopt.transcription.row_groups import (
+    Conditions,
     ConstantRows,
+    LinearEquations,
     Objective,
     RowGroup,
+    conditions_of,
     constant_rows,
     given_limits,
     objectives_of,

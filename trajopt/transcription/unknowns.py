@@ -19,7 +19,7 @@ from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import ROUNDING
 from trajopt.splines.basis import Curve, CurveGroup, SplineBasis
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.linear_equations.elimination import Elimination
+from trajopt.transcription.elimination import Elimination
 
 GOLDEN = 0.6180339887498949  # multiples of it differ most from each other, without their whole parts
 LARGE = 1e3  # sizes of unknowns above which, and below its inverse, a program is divided by them

@@ -60,7 +60,7 @@ from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import MOST_ENTRIES
 from trajopt.solvers.run import create, run_solver, without_checkpoints
 from trajopt.solvers.solver import DEPENDENT, FEASIBILITY, Solver, WarmStart
-from trajopt.transcription.linear_equations.elimination import combined
+from trajopt.transcription.elimination import combined
 from trajopt.transcription.linked_program import LinkedProgram, unknowns_at_motion, unknowns_of_motions
 from trajopt.transcription.nlp import NLP
 

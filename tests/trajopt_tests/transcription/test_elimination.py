@@ -7,8 +7,8 @@ from tiers import fast_first
 
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.splines.basis import SplineBasis
-from trajopt.transcription.linear_equations import elimination as component
-from trajopt.transcription.linear_equations.elimination import eliminate
+from trajopt.transcription import elimination as component
+from trajopt.transcription.elimination import eliminate
 
 NONE = np.zeros(0, dtype=int)
 SEEDS = [range(5), *(range(start, start + 15) for start in range(5, 200, 15))]

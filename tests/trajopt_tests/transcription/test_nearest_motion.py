@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import problems
-from trajopt.transcription.linear_equations.linear_rows import nearest_point
+from trajopt.transcription.leaf_map import nearest_point
 from trajopt.transcription.transcribe import structure_of, values_of
 
 
