@@ -38,6 +38,7 @@ STEPPED = (
     "; the limit jumps inside an interval, t = {:.6g} s, which no node mends: let phases (trajopt.Phases) "
     "meet there, or state steps at known times as data, interpolation='steps', over a fixed duration"
 )
+OWN_SCALE = "; zero is compared with one unit here: a term of another size takes its own, scale=..."
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
@@ -276,6 +277,7 @@ class Report:
             return (
                 f"{worst.label}: violated by {_with_unit(worst.node_violation, worst.unit)} at a node, "
                 f"t = {worst.node_time:.6g} s, {worst.node_relative:.2g} of its scale; {allowed:.0e} allowed"
+                + _own_scale(worst)
             )
         for cost in self.costs:
             if not cost.changed <= AT_TIMES:
@@ -339,6 +341,7 @@ class Report:
                 f"t = {worst.dense_time:.6g} s, {worst.dense_relative:.2%} of its {whose} "
                 f"{_with_unit(worst.scale, worst.unit)}; {self._allowed(worst):.2g} of it is allowed"
                 + self._remedy(worst)
+                + _own_scale(worst)
             )
         # Parts that cancel in the objective do not lower the size of the costs. Where it is no more than
         # rounding, what equations change has no measure but their own scales.
@@ -543,6 +546,13 @@ class Report:
         if self.free_simulation is not None:
             lines += _simulation_lines("without residual torques,", self.free_simulation)
         return lines
+
+
+def _own_scale(violated: Line) -> str:
+    """The end of a sentence on a limit of zero over time whose term is larger than one unit."""
+    bounded = np.isfinite([violated.lower, violated.upper])
+    of_zero = bounded.sum() == 1 and violated.limit == 0.0
+    return OWN_SCALE if of_zero and violated.over_time and violated.least_scale == 1.0 else ""
 
 
 def _simulation_lines(what: str, simulation: Simulation) -> list[str]:

@@ -200,3 +200,10 @@ def test_a_limit_by_data_is_as_large_as_the_data_and_no_product_of_them_is():
     report = solution.verify()
     assert next(line for line in report.violations if line.name == "power").scale == 1.0
     assert not report.holds and report.reason.startswith("margin: violated by 2000 at a node")
+    below = trajopt.term(lambda node: 2.4 * unit - node.force, name="below")
+    for scale in (None, unit):
+        solution.problem.subject_to(below, lower=0.0, name="below", scale=scale)
+        reason = solution.verify().reason
+        assert reason.startswith("below: violated by 1e+05 at a node"), reason
+        assert ("zero is compared with one unit here" in reason) == (scale is None)
+        solution.problem.constraints.pop()
