@@ -18,8 +18,9 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
-from trajopt.base.tolerances import ESTIMATED, NOT_ZERO, SAME_OPTIMUM
+from trajopt.base.tolerances import BETWEEN, ESTIMATED, NOT_ZERO, SAME_OPTIMUM
 from trajopt.problem.guess import Motion
 from trajopt.problem.phases import Asked
 from trajopt.solution.answers import answer_at, program_of
@@ -27,6 +28,7 @@ from trajopt.solution.records import OTHER_SOLVERS, JournalTable, MeshSolve, Run
 from trajopt.solution.solution import Answer
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, run_solver, without_checkpoints
 from trajopt.solvers.solver import (
+    FEASIBILITY,
     ROUNDING,
     Callback,
     Iteration,
@@ -45,6 +47,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 INTERRUPTED = "the refinement was interrupted"
 FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
+AS_LARGE = 1e-2  # objectives that fell far are scaled to this
 LEAST_ITERATIONS = 100  # of a solve, of which one on a finer mesh may take twice as many
 
 
@@ -340,7 +343,9 @@ def rescaled(attempt: Attempt) -> Policy[Entry]:
 
     The objective is scaled at the start. Where it falls to a hundred-thousandth of that, tolerances ask for
     little: a quadruped's trot had passed them at ten times the optimum. Durations without a limit are left
-    alone, as they make some costs as small as one likes.
+    alone, as they make some costs as small as one likes. An attempt that stops before it converges, at a
+    motion that meets the rows and costs less, is the best all the same where costs are left there: the one
+    before is no optimum.
     """
     best = yield attempt
     for _ in range(3):  # rescalings at most
@@ -348,19 +353,42 @@ def rescaled(attempt: Attempt) -> Policy[Entry]:
         program, result = best.solved
         size = abs(program.objective(result.y))
         unlimited = np.any(np.isinf(program.upper[program.durations]))
-        # A scaled objective below 1e-5 is scaled to 1e-2
-        if unlimited or result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < 1e-5:
+        if unlimited or result.status is not Status.CONVERGED or not is_far_below(size):
             break
         most = FOLLOWED if attempt.run.max_iterations is None else min(FOLLOWED, attempt.run.max_iterations)
         near = replace(attempt.run, start_kind=StartKind.NEAR_START, max_iterations=most)
-        finer = program.with_objective_times(1e-2 / size)
+        finer = program.with_objective_times(AS_LARGE / size)
         again = yield replace(attempt, program=finer, start=WarmStart(result.y), run=near, note="rescaled")
         assert again.solved is not None
         then = again.solved[1]
-        if then.status is not Status.CONVERGED or finer.objective(then.y) >= finer.objective(result.y):
-            break
-        best = again
+        if then.status is Status.CONVERGED and finer.objective(then.y) < finer.objective(result.y):
+            best = again
+            continue
+        is_met = then.infeasibility <= FEASIBILITY
+        return again if is_met and costs_less(finer, result.y, then.y) else best
     return best
+
+
+def is_far_below(size: float) -> bool:
+    """True of a scaled objective so small that tolerances ask for little: it is scaled to `AS_LARGE`."""
+    return bool(np.finfo(float).tiny < size < 1e-5)
+
+
+def costs_less(program: NLP | LinkedProgram, before: Array, now: Array, bought: float = 0.0) -> bool:
+    """True if the objective falls by more than 1 % from one point to another, and costs are left there.
+
+    An optimum that costs nothing is approached without end: more than 1 % must be left, and the objective be
+    more than what rounding d of unknowns y, 1e-12 |y|, leaves of it, |f'| d + d |f''| d / 2.
+
+    bought : by violations of rows, added to the objective there
+    """
+    here, there = float(program.objective(before)), float(program.objective(now)) + bought
+    least = BETWEEN * max(abs(here), abs(there))
+    if not (here - there > least and abs(there) > least and program.has_hessian):
+        return False
+    d, i, j = ROUNDING * np.abs(before), program.hessian_rows, program.hessian_columns
+    entries = np.abs(program.hessian(before, np.zeros(program.row_count))) * np.where(i == j, 0.5, 1.0)
+    return bool(abs(here) > np.abs(program.gradient(before)) @ d + entries @ (d[i] * d[j]))
 
 
 class ByAttempts(ABC):

@@ -23,6 +23,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST, costs_at
+from trajopt.solution.journal import AS_LARGE, costs_less, is_far_below
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import (
@@ -32,7 +33,8 @@ from trajopt.solvers.kkt import (
     limit_distances,
     multipliers_of,
 )
-from trajopt.solvers.solver import DENSE, ROUNDING, Program, WarmStart
+from trajopt.solvers.run import run_solver
+from trajopt.solvers.solver import DENSE, ROUNDING, Program, Run, WarmStart
 from trajopt.transcription.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.verification.cost_jumps import lower_across_jumps
@@ -117,7 +119,7 @@ def minimality(
         return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain, crossed)
     if not small:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
-    reason = lower_by_a_step(nearby, size, allowed)
+    reason = lower_by_a_step(nearby, size, allowed) or lower_by_a_solve(nearby)
     size = max(size, SMALL)
     reason = reason or lower_on_both_sides(nearby, size)
     reason = reason or lower_off_limits(nearby, size)
@@ -255,6 +257,26 @@ def lower_by_a_step(nearby: NearbyPoints, size: float, allowed: float) -> str:
             if lower - _bought(nlp, of_rows, moved, AGREEMENT) > allowed * costs:
                 return BESIDE_LOWER.format(lower / costs)
     return ""
+
+
+def lower_by_a_solve(nearby: NearbyPoints) -> str:
+    """Reason against a minimum: a solve that goes on with the costs as they are leads to a lower objective.
+
+    Residuals of optimality are compared with the costs of the guess. Where these were 1e18, as x' = u - y was
+    guessed with u = 0 and y of 1e9, a motion of .709 for .5 is stationary but for rounding.
+    """
+    nlp, point = nearby.nlp, nearby.point
+    here = float(nlp.objective(point.y))
+    if not is_far_below(abs(here)):
+        return ""
+    finer = nlp.with_objective_times(AS_LARGE / abs(here))
+    found = run_solver(Ipopt(tol=TIGHT, max_iterations=FURTHER), finer, WarmStart(point.y), Run())
+    if (moved := nearby.moved(found.y)) is None:
+        return ""
+    bought = _bought(nlp, multipliers_of(nlp, point)[0], moved)
+    if not costs_less(nlp, point.y, moved, bought):
+        return ""
+    return BESIDE_LOWER.format((here - float(nlp.objective(moved))) / abs(here))
 
 
 def _bought(nlp: NLP | LinkedProgram, of_rows: Array, y: Array, above: float = 0.0) -> float:

@@ -540,3 +540,34 @@ def test_what_rows_of_a_tiny_state_are_missed_by_is_no_descent():
     assert np.isclose(solution.objective, -1e3 * np.e, rtol=1e-3)
     report = solution.verify()
     assert report.verdict == "PASS", report.reason
+
+
+def cancelling(unit):
+    """x' = u - y, y' = w, y to a unit of 1e9 beside x of one: u is guessed as zero, which costs unit^2."""
+    system = trajopt.system(("x", "y"), ("u", "w"), lambda node: [node.u - node.y, node.w])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, duration=2.0))
+    problem.start_at(x=[1.0, 0.0])
+    problem.end_at(x=[1.0, unit])
+    problem.minimize(trajopt.term(lambda n: (n.u - n.y) ** 2 + (n.w / unit) ** 2 + (n.x - 1.0) ** 2))
+    return problem
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", [1e6, 1e9])
+def test_costs_that_cancelled_at_the_answer_alone_are_minimized(unit):
+    """0.5; scaled by the guess 0.709 had converged, and a solve that went on to 0.50067 was not heard."""
+    solution = trajopt.solve(cancelling(unit))
+    assert solution.objective == pytest.approx(0.5, rel=1e-5)
+    report = solution.verify()
+    assert report.holds, report.reason
+
+
+@pytest.mark.long
+def test_costs_far_below_those_of_the_guess_are_compared_with_themselves(monkeypatch):
+    def once(attempt):
+        return (yield attempt)
+
+    monkeypatch.setattr("trajopt.solution.journal.rescaled", once)
+    solution = trajopt.solve(cancelling(1e9), solver=trajopt.Slsqp())
+    assert solution.converged and solution.objective > 0.7
+    assert "one beside it meets every row and is lower" in solution.verify().reason
