@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from dynamics import CoupledModel, RigidBodyModel
+from problems.human.motions.motion_file import check_increase
 from problems.human.opensim.storage import Storage, read_storage
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError, UnknownNameError, near_matches
@@ -59,8 +60,8 @@ def read_external_loads(
     """Forces of a setup of external loads (.xml), with the table that it names or another one.
 
     A table that is not where the setup says is looked for beside the setup. Raises ProblemError for a file
-    that is no such setup or has no force, and for a table that is missing; UnknownNameError for columns that
-    the table does not have.
+    that is no such setup or has no force, and for a table that is missing, or whose times do not increase;
+    UnknownNameError for columns that the table does not have.
     """
     file = Path(setup)
     try:
@@ -74,7 +75,9 @@ def read_external_loads(
     entries = [entry for entry in entries if _text(entry, "appliesForce", "true") != "false"]
     if not entries:
         raise ProblemError(f"'{file}' has no ExternalForce: give the setup of external loads (.xml)")
-    data = read_storage(table if table is not None else _table_of(file, root))
+    forces = Path(table) if table is not None else _table_of(file, root)
+    data = read_storage(forces)
+    check_increase(data.time, forces)
     return tuple(_measured(entry, data, file) for entry in entries)
 
 

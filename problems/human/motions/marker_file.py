@@ -11,7 +11,8 @@ import numpy as np
 
 from problems.human.motions.motion_file import LENGTHS, UNITS, check_times
 from problems.human.opensim.storage import check_row_count, text_of
-from trajopt.base.errors import ProblemError
+from trajopt.base.arguments import list_names
+from trajopt.base.errors import ProblemError, warn_user
 
 HEADER_LINES = 5  # file type, names and values of the rate and counts, markers, axes
 
@@ -41,7 +42,8 @@ def read_markers(path: str | os.PathLike[str]) -> Markers:
 
     Raises ProblemError, with the line where there is one, for a header without unit or markers, rows that are
     too long, text, another number of markers than the header's, times that do not increase, missing rows and
-    a file that ends within one. Another number of whole rows than the header's is a warning.
+    a file that ends within one. Another number of whole rows than the header's is a warning. Places 0, 0, 0,
+    which some systems write for a marker that they lost, are gaps, with a warning.
     """
     file = Path(path)
     if not file.is_file():
@@ -69,14 +71,19 @@ def read_markers(path: str | os.PathLike[str]) -> Markers:
     check_row_count(file, text, "NumFrames", entries.get("NumFrames"), len(rows), whole)
     check_times(values[:, 1], file, HEADER_LINES if not rows else rows[0][0] - 1)
     places = factor * values[:, 2:].reshape(len(rows), len(names), 3)
+    lost = (places == 0.0).all(axis=2)  # no marker is there to all digits
+    if lost.any():
+        found = [f"{name} in {lost[:, i].sum()} rows" for i, name in enumerate(names) if lost[:, i].any()]
+        warn_user(f"{file}: places 0, 0, 0 are taken as gaps: {list_names(found)}")
+        places[lost] = np.nan
     return Markers(values[:, 1], {name: places[:, i] for i, name in enumerate(names)})
 
 
 def _factor(entries: Mapping[str, str], file: Path) -> float:
     unit = entries.get("Units", "")
-    if unit not in LENGTHS:
+    if unit.lower() not in LENGTHS:
         raise ProblemError(f"{file}, line 3 has the unit '{unit}' of length: write {', '.join(LENGTHS)}")
-    return UNITS[unit]
+    return UNITS[unit.lower()]
 
 
 def _row(line: str, count: int, file: Path, number: int) -> list[float]:

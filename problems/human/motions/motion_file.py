@@ -103,17 +103,22 @@ def check_times(time: np.ndarray, file: Path, lines: int = 0) -> None:
     """ProblemError for times that do not increase, or a row that is missing; lines before the first row."""
     if len(time) < 2:
         raise ProblemError(f"{file} has {len(time)} rows of numbers: give two or more")
+    check_increase(time, file, lines)
     steps = np.diff(time)
     usual = float(np.median(steps))
-    for i in np.flatnonzero(steps <= 0.0)[:1]:
-        raise ProblemError(
-            f"{_row_name(file, lines, int(i) + 2)}: time goes from {time[i]:g} to {time[i + 1]:g} s, it must "
-            "increase"
-        )
     for i in np.flatnonzero(steps > JUMP * usual)[:1]:
         raise ProblemError(
             f"{_row_name(file, lines, int(i) + 2)}: {steps[i]:.4g} s without a row, where rows are "
             f"{usual:.4g} s apart: fill the gap"
+        )
+
+
+def check_increase(time: np.ndarray, file: Path, lines: int = 0) -> None:
+    """ProblemError for times that do not increase; lines before the first row."""
+    for i in np.flatnonzero(np.diff(time) <= 0.0)[:1]:
+        raise ProblemError(
+            f"{_row_name(file, lines, int(i) + 2)}: time goes from {time[i]:g} to {time[i + 1]:g} s, it must "
+            "increase"
         )
 
 

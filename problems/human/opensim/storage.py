@@ -144,7 +144,10 @@ def text_of(path: str | os.PathLike[str]) -> str:
 def numbers_of_line(cells: Sequence[str], labels: Sequence[str], path: object, line: int) -> list[float]:
     """The cells of a line as finite numbers; ProblemError with line and label for others, or too few."""
     if len(cells) != len(labels):
-        raise ProblemError(f"{path}, line {line} has {len(cells)} numbers: {len(labels)} labels are above it")
+        raise ProblemError(
+            f"{path}, line {line} has {len(cells)} numbers: {len(labels)} labels are above it; fill gaps "
+            "before"
+        )
     values = list[float]()
     for cell, label in zip(cells, labels, strict=True):
         try:
@@ -154,5 +157,5 @@ def numbers_of_line(cells: Sequence[str], labels: Sequence[str], path: object, l
                 f"{path}, line {line}: {error} in '{label}': give numbers, and fill gaps before"
             ) from None
         if not math.isfinite(values[-1]):
-            raise ProblemError(f"{path}, line {line} has a gap (NaN) in '{label}': fill it before")
+            raise ProblemError(f"{path}, line {line} has a gap ({cell}) in '{label}': fill it before")
     return values

@@ -120,7 +120,7 @@ def test_the_summary_is_a_table_of_the_right_leg(folder):
         ("C\nnRows=1\nnColumns=2\nendheader\ntime\tx\n0\tfar\n", "line 6: could not convert string"),
         ("C\nnRows=3\nendheader\ntime\tx\n0\t1\n1\t1", "has 2 as nRows, but its header says 3, and it ends"),
         ("C\nendheader\ntime\tx\n0\t1\n1\n", "line 5 has 1 numbers: 2 labels are above it"),
-        ("C\nendheader\ntime\tx\n0\t1\n1\tnan\n", "line 5 has a gap .NaN. in 'x'"),
+        ("C\nendheader\ntime\tx\n0\t1\n1\tnan\n", "line 5 has a gap .nan. in 'x'"),
         ("C\nendheader\nx\ttime\n0\t1\n", "line 3 begins with .'x'.: the first label must be time"),
         ("C\nendheader\ntime\tx\tx\n0\t1\t1\n1\t1\t1\n", "each label once"),
         ("C\nendheader\ntime\tx\ty\n", "has 0 rows under x, y: give two or more"),

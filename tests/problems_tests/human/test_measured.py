@@ -143,6 +143,16 @@ def test_setups_that_do_not_fit_their_table_are_refused(folder, tmp_path, old, n
         read_external_loads(tmp_path / SETUP)
 
 
+def test_forces_whose_times_do_not_increase_are_refused(folder, tmp_path):
+    """Straight lines between samples that go back in time would be others' forces without a word."""
+    (tmp_path / SETUP).write_text((folder / SETUP).read_text())
+    lines = (folder / "loads.mot").read_text().splitlines()
+    lines[-1] = "\t".join(["0", *lines[-1].split("\t")[1:]])
+    (tmp_path / "loads.mot").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ProblemError, match=r"time goes from .* to 0 s, it must increase"):
+        read_external_loads(tmp_path / SETUP)
+
+
 def test_what_cannot_be_computed_is_refused_by_what_is_missing(folder, osim, motion):
     forces = read_external_loads(folder / SETUP)
     with pytest.raises(UnknownNameError, match="'calcn_r', which the model does not have"):

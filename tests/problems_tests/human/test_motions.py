@@ -210,6 +210,14 @@ def test_a_marker_of_which_a_cell_is_empty_was_not_seen(tmp_path):
     assert np.isnan(found.places["one"][0]).all() and found.gaps == {"one": 1}
 
 
+def test_a_marker_at_the_origin_to_all_digits_was_lost(tmp_path):
+    rows = ("1\t0\t0\t0.000\t-0\t4\t0\t0", "2\t1\t1\t2\t3\t0\t0\t6")
+    with pytest.warns(UserWarning, match="places 0, 0, 0 are taken as gaps: one in 1 rows$"):
+        found = read_markers(written(tmp_path / "a.trc", trc("MM", rows=rows)))
+    assert found.gaps == {"one": 1}
+    np.testing.assert_allclose(found.places["two"], [[4e-3, 0.0, 0.0], [0.0, 0.0, 6e-3]])
+
+
 def arm(first="p"):
     """Three hinges between -1.5 and 1.5 rad, a coordinate of another range as text."""
     frame = "<socket_parent_frame>/bodyset/{}</socket_parent_frame>"
