@@ -14,6 +14,7 @@ import numpy as np
 
 from dynamics.arguments import list_names
 from dynamics.errors import UrdfError
+from dynamics.formats.xml_source import lfs_hint
 
 PACKAGES = ("package", "model")  # schemes of ROS and Gazebo
 HEAD = 65536  # bytes of a COLLADA file, whose <asset> with its unit comes first
@@ -116,7 +117,11 @@ def read_mesh(file: Path, what: str) -> Any:
             "pip install 'trajopt-splines[meshes]'"
         ) from error
     except Exception as error:  # a reader of a foreign format may raise anything
-        raise UrdfError(f"{what}: the mesh {str(file)!r} cannot be read: {error}") from error
+        hint = lfs_hint(file.read_bytes())
+        raise UrdfError(f"{what}: the mesh {str(file)!r} cannot be read: {error}{hint}") from error
     if len(vertices) < 4 or not np.isfinite(vertices).all():
-        raise UrdfError(f"{what}: the mesh {str(file)!r} has {len(vertices)} vertices, or some not finite")
+        hint = lfs_hint(file.read_bytes())
+        raise UrdfError(
+            f"{what}: the mesh {str(file)!r} has {len(vertices)} vertices, or some not finite{hint}"
+        )
     return mesh

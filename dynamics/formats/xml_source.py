@@ -16,6 +16,7 @@ LARGEST = 10_000_000
 XACRO = ("macro", "include", "property", "arg", "if", "unless", "insert_block", "element", "attribute")
 READERS = {"mujoco": "from_mujoco", "OpenSimDocument": "load_osim"}
 WINDOWS = "cp1252"  # the encoding of texts that were pasted into files which say that they are UTF-8
+POINTER = b"version https://git-lfs"
 MOST_FILES = 1000  # of a folder that are looked at for a name
 
 
@@ -41,7 +42,14 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
             f"({error})"
         ) from error
     except (ParseError, ValueError, LookupError) as error:
-        raise UrdfError(f"{where} is not well-formed XML: {error}") from error
+        raise UrdfError(f"{where} is not well-formed XML: {error}{lfs_hint(content)}") from error
+
+
+def lfs_hint(content: bytes | str) -> str:
+    """The end of a message on a file that only points to one of Git LFS, not fetched yet, or nothing."""
+    start = content[: len(POINTER)]
+    pointer = POINTER if isinstance(start, bytes) else POINTER.decode()
+    return "; it is a pointer of Git LFS: fetch the file by git lfs pull" if start == pointer else ""
 
 
 def lenient_text(content: bytes | str) -> str:
@@ -112,6 +120,8 @@ def urdf_root(path_or_xml: str | os.PathLike[str]) -> Element:
     if robot.tag != "robot":
         reader = READERS.get(robot.tag)
         advice = f": read it by dynamics.{reader} and hand over the model" if reader else ""
+        if robot.tag == "sdf":
+            advice = ": SDF is not read; let the tool that made it write a URDF, or MuJoCo's MJCF"
         raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>{advice}")
     return robot
 

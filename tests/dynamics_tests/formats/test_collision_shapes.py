@@ -186,6 +186,15 @@ def test_meshes_are_found_under_the_names_that_exporters_write(tmp_path):
         dynamics.urdf_shapes(with_collisions('<mesh filename="C:\\me\\a.stl"/>'), folders=[tmp_path])
 
 
+@pytest.mark.parametrize("name", ["a.stl", "a.obj", "a.dae", "a.urdf"])
+def test_a_file_that_git_lfs_did_not_fetch_is_named_as_such(tmp_path, name):
+    pytest.importorskip("trimesh")
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 12\n")
+    source = tmp_path / name if name == "a.urdf" else with_collisions(f'<mesh filename="{name}"/>')
+    with pytest.raises(dynamics.UrdfError, match=r"is a pointer of Git LFS: .* git lfs pull"):
+        dynamics.urdf_shapes(source, folders=[tmp_path])
+
+
 @pytest.mark.parametrize(
     ("side", "scale", "length"), [(0.3, "1000", "300 m"), (300.0, "1", "300 m"), (0.3, "0.001", "0.0003 m")]
 )

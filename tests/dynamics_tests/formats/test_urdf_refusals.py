@@ -39,7 +39,7 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i i
         ("no such file.urdf", "there is no file 'no such file.urdf': give a path, or XML that starts"),
         (3, "cannot read 3"),
         ("a\0b", "cannot read"),
-        ("<sdf/>", "the root element is <sdf>; a URDF has <robot>"),
+        ("<sdf/>", "the root element is <sdf>; .* SDF is not read; .* write a URDF"),
         ("<mujoco/>", "the root element is <mujoco>; .*by dynamics.from_mujoco and hand over the model"),
         ("<robot/>", "the robot has no <link>"),
         ("<robot><link/></robot>", "a link lacks the attribute 'name'"),
