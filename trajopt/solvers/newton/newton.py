@@ -101,14 +101,15 @@ class ActiveSetNewton:
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
     most_changes : of the active set in one homotopy; one that needs more ends where it is, or the steps if
         that is not far on its way. None: twice the unknowns
-    matrices : those of the last program, which one whose entries stand at the same places shares
+    matrices : those of the last program, which one whose entries stand at the same places shares; None: of
+        each its own
     """
 
     tol: float
     shift: float = FEASIBILITY
     finer: float = 1.0
     most_changes: int | None = None
-    matrices: list[Matrices] = field(default_factory=list, repr=False, compare=False)
+    matrices: list[Matrices] | None = field(default=None, repr=False, compare=False)
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         """True if there are second derivatives and multipliers to begin with."""
@@ -121,14 +122,22 @@ class ActiveSetNewton:
         """
         monitor = Monitor(nlp, start, run, feasibility=self.tol)
         with monitor.interruptible():
-            return self._iterates(nlp, monitor.start, lambda: monitor.stopped).solved(monitor)
+            iterates = self._iterates(nlp, monitor.start, lambda: monitor.stopped)
+            result = iterates.solved(monitor)
+        if self.matrices and not (iterates.matrices.is_sparse or sparse_steps_pay(nlp)):
+            # Limits that depend on each other will do so in later solves of so small a program
+            self.matrices[:] = [iterates.matrices]
+        return result
 
     def _iterates(self, nlp: Program, at: WarmStart, stopped: Callable[[], bool]) -> NewtonIterates:
         if not at.has_multipliers:
             at = least_squares_multipliers(nlp, at.y, signed=False)
-        if not (self.matrices and self.matrices[0].fits(nlp)):
-            self.matrices[:] = [Matrices(nlp, sparse_steps_pay(nlp))]
-        shared, finest = self.matrices[0], self.finer * self.tol
+        kept, finest = self.matrices, self.finer * self.tol
+        shared = kept[0] if kept and kept[0].fits(nlp) else None
+        if shared is None:
+            shared = Matrices(nlp, sparse_steps_pay(nlp, often=kept is not None))
+            if kept is not None:
+                kept[:] = [shared]
         return NewtonIterates(nlp, stopped, at, self.tol, finest, shared, self.shift, self.most_changes)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from small_nlps import INF, quadratic_with_rows
 
+import problems
 import trajopt
 from trajopt import Ipopt
 from trajopt.solvers import matrices
@@ -13,6 +14,7 @@ from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.matrices import Matrices, row_lengths, shifted, sparse_steps_pay
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.newton.quadratic_program import DenseKkt, factorized
+from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import WarmStart
 
@@ -137,6 +139,25 @@ def test_a_system_of_first_order_is_solved_again_by_sparse_steps():
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
     program, _ = compiled.program(x_end=[1.1, 0.2])
     assert warm.point is not None and kkt_residuals(program, warm.point).error <= 1e-9
+
+
+@pytest.mark.long
+def test_an_arm_that_is_solved_again_has_sparse_steps_until_they_fail(monkeypatch):
+    """A hundred unknowns are enough; where limits depend on each other, dense steps follow for good."""
+    small = trajopt.compile(problems.two_link_rr.build(intervals=6)).program()[0]
+    compiled = trajopt.compile(problems.six_axis_arm.build(intervals=18))
+    nlp = compiled.program()[0]
+    assert sparse_steps_pay(nlp, often=True) and not sparse_steps_pay(nlp)
+    assert not sparse_steps_pay(small, often=True)
+    first, goal = compiled.solve(), [1.48, -0.9, 0.81, -0.4, -1.6, 0.8]
+    warm, cold = compiled.solve(q_end=goal, start=first), compiled.solve(q_end=goal)
+    assert "Newton steps" in warm.detail and compiled._matrices[0].is_sparse
+    with monkeypatch.context() as patched:
+        patched.setattr(SparseKkt, "exists", False)
+        dense = compiled.solve(q_end=goal, start=first)
+    assert not compiled._matrices[0].is_sparse
+    again = compiled.solve(q_end=goal, start=first)
+    assert [each.objective for each in (warm, dense, again)] == pytest.approx([cold.objective] * 3, rel=1e-9)
 
 
 @pytest.mark.parametrize("n", [20, 60])
