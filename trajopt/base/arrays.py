@@ -106,7 +106,7 @@ def read_only(value: T) -> T:
             waiting.extend(each)
         elif isinstance(each, dict):
             waiting.extend(each.values())
-        elif not isinstance(each, type):
+        elif not isinstance(each, type | threading.local):  # what one thread computes in is not shared
             waiting.extend(getattr(each, "__dict__", {}).values())
     return value
 

@@ -22,7 +22,6 @@ from trajopt.checks.line import IntegralEnds, Interval, Line, Worst
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks_between_nodes import dense_samples, interval_of, node_samples, single_times
 from trajopt.graph.graph import ChainRule
-from trajopt.graph.protocols import Pairs, Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.constraints.slacks import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
@@ -162,25 +161,12 @@ def _sizes(solution: Solution, term: Term, times: Array, size: Callable[[str, Ar
         first = np.einsum("krc,kc->k", np.abs(D[:, chain.rows[term.quantity]]), sizes)
         ones = np.zeros((times.size, chain.used_count))
         ones[:, chain.rows[term.quantity]] = 1.0
-        H = np.abs(_second_derivatives(chain, u, D, chain.adjoints(partials, ones)))
+        H = np.abs(chain.hessian(u, D, chain.adjoints(partials, ones)))
         return first + 0.5 * np.einsum("ki,kij,kj->k", sizes, H, sizes)
 
 
 def _within_range(leaf: str, values: Array) -> Array:
     return np.zeros_like(values) if leaf == "t" else np.minimum(np.abs(values), np.ptp(values, axis=0))
-
-
-def _second_derivatives(chain: ChainRule, u: Values, D: Array, adjoints: Array) -> Array:
-    """Second derivatives of the sum of a term's components by all leaves, (K, columns, columns)."""
-    widths = {leaf: place.stop - place.start for leaf, place in chain.columns.items()}
-    direct: Pairs = {(a, b): np.zeros((len(D), widths[a], widths[b])) for a, b in chain.direct_pairs()}
-    through = chain.hessian(u, D, adjoints, direct)
-    H = np.zeros((len(D), chain.width, chain.width)) if through is None else through.copy()
-    for (a, b), part in direct.items():
-        H[:, chain.columns[a], chain.columns[b]] += part
-        if a != b:
-            H[:, chain.columns[b], chain.columns[a]] += part.transpose(0, 2, 1)
-    return H
 
 
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature

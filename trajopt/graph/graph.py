@@ -13,7 +13,7 @@ of the blocks, weighted with the adjoints and multiplied by first derivatives fr
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations_with_replacement, product
 from typing import Any, NamedTuple, TypeVar
@@ -392,15 +392,23 @@ class ChainRule:
         other.graph = graph
         return other
 
-    def direct_pairs(self) -> set[tuple[str, str]]:
-        """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
-        found, order = set(), list(self.columns)
-        for block in self.graph.second_order_blocks:
-            for pair in block.curvature_pattern():
-                if set(pair) <= self.columns.keys():
-                    first, second = sorted(pair, key=order.index)
-                    found.add((first, second))
-        return found
+    @property
+    def structure(self) -> tuple[Hashable, ...]:
+        """Equal for chain rules whose quantities, leaves and patterns are the same."""
+        patterns = [
+            (*pair, part.shape, part.tobytes())
+            for block in self.graph.blocks
+            for stated in (block.pattern, getattr(block, "curvature_pattern", dict))
+            for pair, part in ((("", ""), np.zeros(0)), *stated().items())
+        ]
+        names = (
+            *self.rows,
+            "",
+            *self.columns,
+            "",
+            *(name for each in self.graph.blocks for name in each.outputs),
+        )
+        return names, tuple(self.graph.width.items()), self.used_count, self.bounded_count, tuple(patterns)
 
     def jacobian(self, partials: Sequence[Pairs], nodes: int, dtype: np.dtype) -> Array:
         """D (nodes, row_count, width) from the direct partials of the blocks."""
@@ -437,61 +445,28 @@ class ChainRule:
                     increase(adjoints[:, edge.place], np.matmul(adjoints[:, None, edge.rows], part)[:, 0])
         return adjoints
 
-    def hessian(self, u: Values, D: Array, adjoints: Array, into: Pairs) -> Array | None:
-        """H, with the adjoints that `adjoints` gives, in two parts of which it is the sum.
+    def curvatures(self, u: Values, adjoints: Callable[[slice], Array]) -> list[Pairs]:
+        """The second derivatives of every block; adjoints : rows of D -> adjoints of these, (K, rows)."""
+        found: list[Pairs] = []
+        for block in self.graph.blocks:
+            weights = {name: adjoints(self.rows[name]) for name in block.outputs}
+            # A block has no outputs where all rows of its terms are constant
+            found.append(block.curvature(u, weights) if weights else {})  # type: ignore[attr-defined]
+        return found
 
-        into : (leaf, leaf) -> (K, width, width), to which second derivatives of blocks by their leaves are
-            added: symmetric matrices for pairs of one leaf; pairs of two leaves stand once, in the order of
-            the leaves. Pairs that are no keys are left out.
-        returned : the part through other quantities, symmetric (K, width, width) over all leaves, or None
-        """
-        half: dict[str, Array] = {}  # u -> sum over w of [d^2 (lambda . y) / du dw] D_w, (K, m_u, width)
-        for curvature in self.curvatures(u, adjoints, into):
-            for (first, second), part in curvature.items():
-                self._multiply(half, first, second, part, D)
-                if first != second:
-                    self._multiply(half, second, first, part.transpose(0, 2, 1), D)
-        return self._product(half, D) if half else None
+    def hessian(self, u: Values, D: Array, adjoints: Array) -> Array:
+        """H, (K, width, width), with the adjoints that `adjoints` gives."""
+        H = np.zeros((len(D), self.width, self.width))
+        for pairs in self.curvatures(u, lambda rows: np.ascontiguousarray(adjoints[:, rows])):
+            for (first, second), part in pairs.items():
+                left, right = self._slopes(first, D), self._slopes(second, D)
+                product = left.swapaxes(-1, -2) @ part @ right
+                H += product if first == second else product + product.swapaxes(1, 2)
+        return H
 
-    def curvatures(self, u: Values, adjoints: Array, into: Pairs) -> Iterator[Pairs]:
-        """The second derivatives of every block; those by two leaves are added to `into` and left out.
-
-        into : as `hessian` takes it
-        """
-        order = list(self.columns)
-        for block in self.graph.second_order_blocks:
-            if not block.outputs:  # all rows of its terms are constant
-                continue
-            weights = {name: np.ascontiguousarray(adjoints[:, self.rows[name]]) for name in block.outputs}
-            others: Pairs = {}
-            for (first, second), part in block.curvature(u, weights).items():
-                if first not in self.graph.leaves or second not in self.graph.leaves:
-                    others[first, second] = part
-                    continue
-                if order.index(first) > order.index(second):
-                    first, second, part = second, first, part.transpose(0, 2, 1)
-                if (first, second) in into:
-                    increase(into[first, second], part)
-            yield others
-
-    def _multiply(self, half: dict[str, Array], first: str, second: str, part: Array, D: Array) -> None:
-        """Add [d^2 / d first d second] D_second to the half product of the first."""
-        if second in self.graph.leaves:
-            total = half.setdefault(first, np.zeros((*part.shape[:2], self.width)))
-            increase(total[:, :, self.columns[second]], part)
-            return
-        product = np.matmul(part, D[:, self.rows[second]])
-        half[first] = half[first] + product if first in half else product
-
-    def _product(self, half: dict[str, Array], D: Array) -> Array:
-        """sum over u of D_u' half_u; for a leaf, D_u is the identity."""
-        inner = [name for name in half if name not in self.graph.leaves]
-        left = np.concatenate([D[:, self.rows[name]] for name in inner], axis=1)
-        right = np.concatenate([half[name] for name in inner], axis=1)
-        total = np.matmul(left.transpose(0, 2, 1), right)
-        for name in half.keys() - set(inner):
-            increase(total[:, self.columns[name]], half[name])
-        return total
+    def _slopes(self, name: str, D: Array) -> Array:
+        """The derivatives of a quantity or leaf by all leaves, (..., width of it, width)."""
+        return np.eye(self.width)[self.columns[name]] if name in self.columns else D[:, self.rows[name]]
 
     def _edges_of(self, block: Block) -> list[Edge]:
         """The edges into a block, neighbouring outputs with the same source in one.
@@ -512,14 +487,11 @@ class ChainRule:
         return found
 
 
-def neighbours(
-    names: Iterable[str], rows: Mapping[str, slice], like: Callable[[str], object] = lambda name: None
-) -> list[list[str]]:
-    """Names, in the order of their rows, parted where rows do not meet or what is alike differs."""
+def neighbours(names: Iterable[str], rows: Mapping[str, slice]) -> list[list[str]]:
+    """Names, in the order of their rows, parted where rows do not meet."""
     runs: list[list[str]] = []
     for name in names:
-        last = runs[-1][-1] if runs else None
-        if last is not None and rows[last].stop == rows[name].start and like(last) == like(name):
+        if runs and rows[runs[-1][-1]].stop == rows[name].start:
             runs[-1].append(name)
         else:
             runs.append([name])

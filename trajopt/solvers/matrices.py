@@ -272,17 +272,6 @@ class EntryMap:
         matrix = sparse.csr_array(parts, shape=(starts.size, raw_size))
         return EntryMap(matrix, *np.divmod(keys[starts], width))
 
-    def chosen(self, mask: Array, width: int) -> tuple[sparse.csr_array, Array]:
-        """The map to the entries in `mask` from the lines of raw that they need, and which lines these are.
-
-        A line is `width` raw derivatives, one after the other.
-        """
-        matrix = self.matrix[np.flatnonzero(mask)]
-        line, column = np.divmod(matrix.indices, width)
-        lines, place = np.unique(line, return_inverse=True)
-        parts = (matrix.data, place * width + column, matrix.indptr)
-        return sparse.csr_array(parts, shape=(matrix.shape[0], lines.size * width)), lines
-
     def scaled(self, factors: Array) -> EntryMap:
         """The map to the entries times the factor of their row."""
         return replace(self, matrix=row_scaled(self.matrix, factors[self.rows]))

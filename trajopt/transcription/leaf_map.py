@@ -37,7 +37,7 @@ from trajopt.base.arrays import Array, cached_if_small, keyed
 from trajopt.graph.protocols import Values
 from trajopt.graph.quantities import SplineLeaf, parameter_leaf, slices_of
 from trajopt.problem.problem import Problem
-from trajopt.solvers.matrices import Entries, entries_of_rows, matrix_of_parts, product
+from trajopt.solvers.matrices import entries_of_rows, matrix_of_parts, product
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.elimination import Elimination, GeneralSolution
@@ -294,36 +294,6 @@ class LeafMap:
         if self.free_durations:
             by_Q[:, self.duration_column] += (bar * point.slope).sum(axis=1)
         return product(self._B_transposed, by_Q.ravel())
-
-    # -- Jacobian -----------------------------------------------------------------------------------------
-
-    def jacobian(self, point: LeafPoint, D: Array) -> Array:
-        """The raw derivatives of `jacobian_entries`, by (Q, T), from those by z, D (K, rows, width)."""
-        raw = D * point.scale[:, None, :]
-        if self.free_durations:
-            raw[:, :, self.duration_column] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
-        return raw.ravel()
-
-    def jacobian_at(self, point: LeafPoint, D: Array, node: Array) -> Array:
-        """Jacobian, as by `jacobian`, for single rows: D (lines, width) at the nodes `node`, (lines,)."""
-        raw = D * (point.scale if len(point.scale) == 1 else point.scale[node])
-        if self.free_durations:
-            raw[:, self.duration_column] += (D * point.slope[node]).sum(axis=1)
-        return raw.ravel()
-
-    def jacobian_entries(self, pattern: Array, stride: int) -> tuple[Entries, int]:
-        """Node and row, as k * stride + row, and column of y of every raw derivative; and their number.
-
-        pattern : (rows, width), where D may differ from zero
-        """
-        pattern = pattern.copy()
-        pattern[:, self.duration_column] |= pattern[:, self.order > 0].any(axis=1)
-        shape = (self.nodes, *pattern.shape)
-        index = np.flatnonzero(np.broadcast_to(pattern, shape))
-        k, row, leaf = np.unravel_index(index, shape)
-        origin, column, factor = entries_of_rows(self.B, k * self.width + leaf)
-        place = (k * stride + row)[origin]
-        return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
 
 _leaf_map = cached_if_small(LeafMap)

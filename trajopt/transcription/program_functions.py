@@ -10,7 +10,7 @@ where w, W, A and b are constant. What follows from u is evaluated once per poin
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar, overload
@@ -18,13 +18,14 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from scipy import sparse
 
-from trajopt.base.arrays import Array, cached_if_small, read_only
+from trajopt.base.arrays import Array, cached_if_small, keyed, read_only
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.protocols import Pairs, Values
 from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, product, row_scaled
 from trajopt.transcription.hessian import SecondDerivatives
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
+from trajopt.transcription.node_derivatives import FirstDerivatives, FirstNumbers
 from trajopt.transcription.row_groups import Objective, RowGroup
 
 FunctionsT = TypeVar("FunctionsT", bound="ProgramFunctions")
@@ -38,6 +39,7 @@ class Evaluation:
     """
 
     chain: ChainRule
+    first: FirstDerivatives
     leaves: LeafPoint
     key: bytes
     gradient: Array | None = None
@@ -60,13 +62,12 @@ class Evaluation:
         """The direct partials of every block."""
         return self.chain.graph.partials(self.values)
 
-    @cached_property
-    def jacobian(self) -> Array:
-        """Derivatives of all quantities by all leaves, (K, rows, columns) as `ChainRule` lays them out."""
-        z = self.leaves.z
+    @property
+    def derivatives(self) -> FirstNumbers:
+        """Derivatives of all quantities by all leaves, which hold until those of another point are asked."""
         if "values" not in vars(self):
             self.values, self.partials = self.chain.graph.values_and_partials(self.leaves.values)
-        return self.chain.jacobian(self.partials, z.shape[0], z.dtype)
+        return self.first.numbers(self.leaves, self.partials)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,19 +78,21 @@ class Curvature:
     """
 
     chain: ChainRule
-    leaf_map: LeafMap
+    first: FirstDerivatives
     objectives: Sequence[Objective]
     groups: Sequence[RowGroup]
 
     @cached_property
     def by_leaves(self) -> SecondDerivatives:
         """The second derivatives by the leaves at all nodes."""
-        return SecondDerivatives.of(self.leaf_map, self.chain)
+        size = self.first.leaf_map.spline_map.layout.size
+        return _second_derivatives(size, keyed(self.chain, *self.chain.structure), self.first)
 
     @cached_property
     def entries(self) -> EntryMap:
         """Places of these in the lower triangle of the Hessian, by the patterns of every span."""
-        chain, span = self.chain, self.leaf_map.spline_map.nodes.span
+        chain, spline_map = self.chain, self.first.leaf_map.spline_map
+        span = spline_map.nodes.span
         used_on: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
         for objective in self.objectives:
             for s in np.unique(span[objective.node_weights != 0.0]):
@@ -104,19 +107,21 @@ class Curvature:
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 patterns[own, chain.columns[first], chain.columns[other]] = part
             touched[own] = np.any(_jacobian_pattern(chain, used), axis=0)
-        return _hessian_map(self.leaf_map.spline_map.layout.size, self.by_leaves, patterns, touched)
+        return _hessian_map(spline_map.layout.size, self.by_leaves, patterns, touched)
 
 
 @dataclass(frozen=True, eq=False)
 class ProgramMaps:
     """The structure of a program's functions: the maps from quantities at the nodes to rows and derivatives.
 
+    first : first derivatives by the leaves at all nodes
     curvature : None where a block gives no second derivatives
     row_weights : (rows, K used_count)
     """
 
     chain: ChainRule
     leaf_map: LeafMap
+    first: FirstDerivatives
     curvature: Curvature | None
     row_weights: sparse.csr_array
     jacobian_map: EntryMap
@@ -143,6 +148,7 @@ class ProgramMaps:
         return ProgramFunctions(
             chain,
             self.leaf_map,
+            self.first,
             self.curvature,
             self.row_weights,
             self.jacobian_map,
@@ -206,10 +212,8 @@ class ProgramFunctions(ProgramMaps):
         """df/dy, (variables,); read-only."""
         point = self.at(y)
         if point.gradient is None:
-            place = self._minimized
-            weights = self.objective_weights.reshape(self.leaf_map.nodes, -1)[:, place]
-            by_leaf = np.matmul(weights[:, None], point.jacobian[:, : self.chain.used_count][:, place])
-            point.gradient = read_only(self.leaf_map.gradient(point.leaves, by_leaf[:, 0]))
+            by_leaf = self.first.gradient(point.derivatives, self._objective_lanes)
+            point.gradient = read_only(self.leaf_map.gradient(point.leaves, by_leaf))
         return point.gradient
 
     def jacobian(self, y: Array) -> Array:
@@ -218,8 +222,7 @@ class ProgramFunctions(ProgramMaps):
         if point.rows_jacobian is None:
             values = self.A.data
             if self.jacobian_map.rows.size:
-                bounded = point.jacobian[:, : self.chain.bounded_count]
-                values = product(self.jacobian_map.matrix, self.leaf_map.jacobian(point.leaves, bounded))
+                values = product(self.jacobian_map.matrix, self.first.jacobian(point.derivatives))
                 values = np.concatenate([self.A.data, values]) if self.A.data.size else values
             point.rows_jacobian = read_only(values)
         return point.rows_jacobian
@@ -227,17 +230,13 @@ class ProgramFunctions(ProgramMaps):
     def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
         """The function of y that gives the nonzeros of `jacobian` in the rows that are kept, in their order.
 
-        kept : (row_count,) boolean. Derivatives by leaves are mapped to y only where these rows need them.
+        kept : (row_count,) boolean. Derivatives by leaves are mapped to y in these rows alone.
         """
-        count, rows = self.chain.bounded_count, self.jacobian_rows
-        linear = self.A.data[kept[rows[: self.A.nnz]]]
-        chosen, lines = self.jacobian_map.chosen(kept[self.jacobian_map.rows], self.chain.width)
-        node, row = np.divmod(lines, max(count, 1))
+        linear = self.A.data[kept[self.jacobian_rows[: self.A.nnz]]]
+        chosen = self.jacobian_map.matrix[np.flatnonzero(kept[self.jacobian_map.rows])]
 
         def values(y: Array) -> Array:
-            point = self.at(y)
-            raw = self.leaf_map.jacobian_at(point.leaves, point.jacobian[node, row], node)
-            return np.concatenate([linear, product(chosen, raw)])
+            return np.concatenate([linear, product(chosen, self.first.jacobian(self.at(y).derivatives))])
 
         return values
 
@@ -246,22 +245,17 @@ class ProgramFunctions(ProgramMaps):
         if self.curvature is None:
             raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
-        adjoints = objective_factor * self.objective_weights
-        adjoints += product(self._weights_transposed, row_multipliers[self.b.size :])
-        adjoints = adjoints.reshape(self.leaf_map.nodes, -1)
-        by_leaf = np.matmul(adjoints[:, None], point.jacobian[:, : self.chain.used_count])[:, 0]
-        by_quantity = self.chain.adjoints(point.partials, adjoints)
-        by_leaves = self.curvature.by_leaves
-        second, arrays = by_leaves.zeros()
-        total = by_leaves.fill(self.chain, point.values, point.jacobian, by_quantity, second)
-        raw = by_leaves.raw(point.leaves, second, arrays, total, by_leaf)
+        lanes = self._objective_lanes
+        adjoints = product(self._weights_transposed, row_multipliers[self.b.size :]).reshape(lanes.shape)
+        adjoints += objective_factor * lanes
+        raw = self.curvature.by_leaves.raw(self.chain, point.values, point.derivatives, adjoints)
         return product(self.curvature.entries.matrix, raw)
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
         cached = self.__dict__.get("_last")
         if cached is None or cached.key != y.tobytes():
-            cached = Evaluation(self.chain, self.leaf_map.at(y, self.leaf_offset), y.tobytes())
+            cached = Evaluation(self.chain, self.first, self.leaf_map.at(y, self.leaf_offset), y.tobytes())
             self.__dict__["_last"] = cached
         return cached
 
@@ -300,14 +294,18 @@ class ProgramFunctions(ProgramMaps):
         return scaled
 
     @cached_property
-    def _minimized(self) -> slice:
-        """Slice of the used quantities from the first to the last that the objective weighs."""
-        weighed = np.flatnonzero(self.objective_weights.reshape(self.leaf_map.nodes, -1).any(axis=0))
-        return slice(weighed[0], weighed[-1] + 1) if weighed.size else slice(0, 0)
+    def _objective_lanes(self) -> Array:
+        """The weights of the used quantities in the objective, (used_count, lanes)."""
+        return self.first.lanes_of(self.objective_weights.reshape(self.leaf_map.nodes, -1))
 
     @cached_property
     def _weights_transposed(self) -> sparse.csr_array:
-        return sparse.csr_array(self.row_weights.T)
+        """The map from multipliers of rows to adjoints of used quantities, (used_count, lanes) flat."""
+        weights, shape = self.row_weights.tocoo(), self._objective_lanes.shape
+        node, quantity = np.divmod(weights.col, max(shape[0], 1))
+        places = quantity * shape[1] + node, weights.row
+        size = shape[0] * shape[1], self.row_weights.shape[0]
+        return sparse.coo_array((weights.data, places), shape=size).tocsr()
 
 
 def program_maps(
@@ -322,26 +320,31 @@ def program_maps(
     minimized = [objective.quantity for objective in objectives]
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
     row_weights = _row_weights(chain, groups, leaf_map.kept)
-    pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
-    size = leaf_map.spline_map.layout.size
+    weighed = np.zeros(chain.used_count, dtype=bool)
+    for quantity in minimized:
+        weighed[chain.rows[quantity]] = True
+    size, pattern = leaf_map.spline_map.layout.size, _jacobian_pattern(chain, chain.rows)
+    first = _first_derivatives(size, keyed(chain, *chain.structure), leaf_map, pattern, weighed)
     return ProgramMaps(
         chain=chain,
         leaf_map=leaf_map,
-        curvature=Curvature(chain, leaf_map, objectives, groups) if graph.has_curvature else None,
+        first=first,
+        curvature=Curvature(chain, first, objectives, groups) if graph.has_curvature else None,
         row_weights=row_weights,
-        jacobian_map=_jacobian_map(size, leaf_map, pattern, chain.used_count, row_weights, linear_count),
+        jacobian_map=_jacobian_map(size, first, chain.used_count, row_weights, linear_count),
     )
+
+
+_first_derivatives = cached_if_small(FirstDerivatives)
+_second_derivatives = cached_if_small(SecondDerivatives)
 
 
 @cached_if_small
 def _jacobian_map(
-    leaf_map: LeafMap, pattern: Array, stride: int, weights: sparse.csr_array, first_row: int
+    first: FirstDerivatives, stride: int, weights: sparse.csr_array, first_row: int
 ) -> EntryMap:
-    """Entries of weights @ (raw Jacobian of every node and component), rows counted from `first_row`.
-
-    pattern, stride : as in `jacobian_entries`
-    """
-    raw, raw_size = leaf_map.jacobian_entries(pattern, stride)
+    """Entries of weights @ (raw Jacobian of every node and component), rows counted from `first_row`."""
+    raw, raw_size = first.entries(stride)
     origin, row, weight = entries_of_rows(weights.tocsc(), raw.row)
     factor = raw.factor[origin] * weight
     return EntryMap.of(Entries(raw.index[origin], first_row + row, raw.column[origin], factor), raw_size)
@@ -370,9 +373,9 @@ def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], kept: Array) -> s
     return sparse.csr_array(parts, shape=(parts[2].size - 1, kept.size * chain.used_count))
 
 
-def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[str]) -> Array:
+def _jacobian_pattern(chain: ChainRule, quantities: Iterable[str]) -> Array:
     """Mask of derivatives of quantities by the leaves that may differ from zero, laid out as by `chain`."""
-    pattern = np.zeros((chain.used_count, chain.width), dtype=bool)
+    pattern = np.zeros((chain.row_count, chain.width), dtype=bool)
     for quantity in quantities:
         for leaf, part in chain.graph.leaf_pattern(quantity).items():
             pattern[chain.rows[quantity], chain.columns[leaf]] = part

@@ -21,15 +21,7 @@ def derivatives(graph, nlp, z, by_name):
     partials = graph.partials(u)
     adjoint = np.concatenate([by_name[name] for name in chain.used], axis=1)
     D = chain.jacobian(partials, len(adjoint), np.dtype(float))
-    pattern = graph.hessian_pattern(chain.used)
-    second = {pair: np.zeros((len(adjoint), *part.shape)) for pair, part in pattern.items()}
-    total = chain.hessian(u, D, chain.adjoints(partials, adjoint), second)
-    assert total is not None  # every problem here looks at more than leaves
-    for (first, other), part in second.items():
-        one, two = chain.columns[first], chain.columns[other]
-        total[:, one, two] += part
-        if first != other:
-            total[:, two, one] += part.transpose(0, 2, 1)
+    total = chain.hessian(u, D, chain.adjoints(partials, adjoint))
     return {name: (u[name], D[:, chain.rows[name]]) for name in chain.used}, total
 
 

@@ -1,0 +1,80 @@
+"""Compiled loops of the derivatives at all nodes: sums of products of rows, and their sums over spans.
+
+A row holds one number of every node, so that SIMD lanes run over nodes; arrays are (rows, lanes), of which
+the first `count` lanes are computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.solvers.newton.compiled_loops import compiled
+
+
+@compiled
+def add_row_products(
+    into: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    count: int,
+    targets: np.ndarray,
+    starts: np.ndarray,
+    lefts: np.ndarray,
+    rights: np.ndarray,
+    factors: np.ndarray,
+    fresh: np.ndarray,
+) -> None:
+    """into[t] += sum over its terms of factor left[i] right[j]; fresh rows are zero before.
+
+    The terms of targets[g] stand from starts[g] on. Rows that were targets may be read by later targets where
+    arrays are one and the same. Nodes are taken by 64, so that rows of many nodes stay in the cache.
+    """
+    for first in range(0, count, 64):
+        last = min(first + 64, count)
+        for g in range(targets.size):
+            row = into[targets[g]]
+            if fresh[g]:
+                for k in range(first, last):
+                    row[k] = 0.0
+            for term in range(starts[g], starts[g + 1]):
+                one, other, factor = left[lefts[term]], right[rights[term]], factors[term]
+                for k in range(first, last):
+                    row[k] += factor * one[k] * other[k]
+
+
+@compiled
+def add_over_spans(
+    values: np.ndarray,
+    powers: np.ndarray,
+    nodes: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    exponents: np.ndarray,
+    factors: np.ndarray,
+    bases: np.ndarray,
+    basis: np.ndarray,
+    widths: np.ndarray,
+    places: np.ndarray,
+    into: np.ndarray,
+) -> None:
+    """Sums over the nodes of every span of factor value power, each times a row of products of bases.
+
+    nodes : (spans + 1,) the first node of every span
+    starts : of the terms of every sum, each a row of `values`, one of `powers`, a factor, and the place in
+        `basis` of the products at its first node; one node has as many as `widths` says
+    places : of every sum in `into`, span after span
+    """
+    for item in range(places.size):
+        width = widths[item]
+        for s in range(nodes.size - 1):
+            at = places[item] + s * width
+            found = into[at : at + width]
+            for i in range(width):
+                found[i] = 0.0
+            for term in range(starts[item], starts[item + 1]):
+                row, power, factor = values[rows[term]], powers[exponents[term]], factors[term]
+                for k in range(nodes[s], nodes[s + 1]):
+                    value, first = factor * row[k] * power[k], bases[term] + k * width
+                    own = basis[first : first + width]
+                    for i in range(width):
+                        found[i] += value * own[i]
