@@ -64,11 +64,15 @@ class RotationVectorBlock:
         }
         own = {name: model.n for name in MOTION if name in self.inner.inputs}
         self.motion = tuple(own)
+        self._last: tuple[Any, dict[str, Array], Pairs] | None = None
         self.inputs: Mapping[str, int] = own | {
             name: self.inner.inputs[inner]
             for name, inner in self.input_names.items()
             if inner in self.inner.inputs
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_last": None}
 
     # --- values and derivatives -----------------------------------------------------------------------
 
@@ -103,6 +107,7 @@ class RotationVectorBlock:
         motion = self._motion(u, 1)
         inner_inputs = self._inner_inputs(u, motion)
         values, inner, found = self.inner.value(inner_inputs), self.inner.partials(inner_inputs), {}
+        self._last = _content(inner_inputs), values, inner
         for output, inner_output in self.output_names.items():
             parts = [inner.get((inner_output, by)) for by in self.motion]
             names = [by for by, part in zip(self.motion, parts, strict=True) if part is not None]
@@ -124,7 +129,11 @@ class RotationVectorBlock:
             if name in adjoints:
                 weight = motion.velocities(adjoints[name]) if name in FORCES else adjoints[name]
                 weights[inner] = weights.get(inner, 0.0) + weight
-        partials, n = self.inner.partials(inner_inputs), motion.arrays[0].shape[1]
+        last, n = self._last, motion.arrays[0].shape[1]
+        if last is not None and last[0] == _content(inner_inputs):  # first derivatives were asked here before
+            _, values, partials = last  # of which those that are used were handed to nobody
+        else:
+            values, partials = self.inner.value(inner_inputs), self.inner.partials(inner_inputs)
         gradient = {name: np.zeros((len(u["q"]), n), motion.nodes.dtype) for name in self.motion}
         for (output, name), part in partials.items():
             if name in gradient and output in weights:
@@ -136,8 +145,7 @@ class RotationVectorBlock:
         for name in FORCES:
             if name in adjoints and name in self.outputs:
                 by_input = {key: part for (output, key), part in partials.items() if output == name}
-                forces = self.inner.value(inner_inputs)[name]
-                found.add_multiplier(adjoints[name], forces, by_input)
+                found.add_multiplier(adjoints[name], values[name], by_input)
         return {
             (one, other): found.pair(self._inner_name(one), self._inner_name(other))
             for one, other in self._curvature_pattern
@@ -251,6 +259,11 @@ class RotationVectorBlock:
     def _further(self) -> dict[str, int]:
         """Inputs of the inner block besides motion, and their widths."""
         return {name: width for name, width in self.inner.inputs.items() if name not in MOTION}
+
+
+def _content(arrays: Mapping[str, Array]) -> list[tuple[str, str, tuple[int, ...], bytes]]:
+    """Equal for arrays with the same names, types, shapes and bytes."""
+    return [(name, part.dtype.char, part.shape, part.tobytes()) for name, part in arrays.items()]
 
 
 def serial_link(model: KinematicTree, name: str) -> str:

@@ -55,11 +55,11 @@ class SerialCurvature:
 
     def _add_plane(self, one: str, other: str, plane: Array) -> None:
         for column in self.sources(other):
-            for to, half in self.motion.parts(plane, other, column):
-                for row in self.sources(one):
-                    if self.rank(row) <= self.rank(column):
-                        for at, part in self.rows(half, one, row):
-                            self.pair(row, column)[:, at, to] += part
+            rows = [row for row in self.sources(one) if self.rank(row) <= self.rank(column)]
+            for to, half in self.motion.parts(plane, other, column) if rows else ():
+                for row in rows:
+                    for at, part in self.rows(half, one, row):
+                        self.pair(row, column)[:, at, to] += part
 
     def sources(self, name: str) -> Iterable[str]:
         return [each for each in SOURCES.get(name, (name,)) if each in self.widths]

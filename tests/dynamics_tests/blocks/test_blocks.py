@@ -80,6 +80,22 @@ def test_adjoints_that_are_left_out_count_as_zero(model):
         assert not part.any()
 
 
+def test_second_derivatives_after_first_ones_are_those_of_a_block_that_was_asked_nothing_before():
+    model = floating_tree(2, rotors=True).with_rotors("exact")
+    outputs, loads = ("tau", "wrench:joint2"), ("link1",)
+    block = model.block(outputs, loads)
+    u = inputs(block)
+    weights = adjoints(block)
+    for name in ("q", "load:link1"):  # the same arrays, changed in place
+        for part in (*block.value_and_partials(u)[0].values(), *block.partials(u).values()):
+            part[...] = 0.0  # what was handed out belongs to the caller
+        for _ in range(2):
+            expected = model.block(outputs, loads).curvature(u, weights)
+            for pair, part in block.curvature(u, weights).items():
+                np.testing.assert_array_equal(part, expected[pair])
+            u[name] += 0.1
+
+
 def test_loads_act_as_external_wrenches(model):
     block = model.block(("tau", "base_wrench"), ("link1",))
     u = inputs(block)
