@@ -33,7 +33,7 @@ const SYNONYMS = `
   solver ipopt slsqp sqp qp optimizer fmincon snopt acados fatrop | feedback gain lqr ilqr ddp riccati
   shooting bvp | algebraic dae | collocation dircol pseudospectral radau gauss
   cyclic periodic | crane pendulum | rocket spacecraft | orbit satellite spacecraft | quadrotor drone | glider aircraft
-  vehicle car bicycle | exercise homework course assignment exam grading lecture teacher student | cluster slurm parallel
+  vehicle car bicycle | exercise homework course assignment exam grading lecture teacher student | cluster slurm hpc
   reaction grf | impact touchdown heelstrike | switching bang | retime toppra | problem ocp | program nlp
   urdf xacro mjcf sdf | opensim moco bioptim biorbd anybody | fibre fiber pennation | waypoints via
   redundant redundancy nullspace | spline bezier | weigh tradeoff pareto multiobjective | design codesign
