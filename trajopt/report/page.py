@@ -129,6 +129,7 @@ td.number { text-align: right; font-variant-numeric: tabular-nums }
 .charts { grid-auto-flow: dense }
 figure { margin: 0 } .charts img { width: 100% }
 table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
+.whole { white-space: nowrap }
 .prose { white-space: pre-wrap; overflow-wrap: anywhere } td.long { overflow-wrap: anywhere }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 1.5em }
 img { max-width: 100% } figcaption { color: #555 } .plot { min-height: 300px }

@@ -9,6 +9,7 @@ from html import escape
 
 COLUMNS = re.compile(r"\S {2,}\S")  # spaces that align a table
 LONG = 40  # characters of a cell that may break anywhere
+EXPONENT = re.compile(r"[-+]?\d[\d.]*e-\d+")
 NUMBER = re.compile(r"[-+]?(\d[\d.]*|inf|nan)(e[-+]?\d+)?%?")
 
 
@@ -26,7 +27,12 @@ def preformatted(text: str) -> str:
     """Paragraphs of a text in lines: sentences are wrapped, columns of a table scroll."""
     paragraphs = (part for part in text.split("\n\n") if part.strip())
     kinds = ((part, "" if COLUMNS.search(part) else ' class="prose"') for part in paragraphs)
-    return "".join(f"<pre{kind}>{escape(part)}</pre>" for part, kind in kinds)
+    return "".join(f"<pre{kind}>{with_whole_numbers(part)}</pre>" for part, kind in kinds)
+
+
+def with_whole_numbers(text: str) -> str:
+    """The text of a page, whose numbers no line break tears behind their minus."""
+    return EXPONENT.sub(r'<span class="whole">\g<0></span>', escape(text))
 
 
 def rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:
@@ -39,7 +45,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A table; cells that are numbers stand at the right."""
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     body = "".join(
-        "<tr>" + "".join(f"<td{_kind(cell)}>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+        "<tr>" + "".join(f"<td{_kind(cell)}>{with_whole_numbers(str(cell))}</td>" for cell in row) + "</tr>"
         for row in rows
     )
     return f"<table><tr>{titles}</tr>{body}</table>"
