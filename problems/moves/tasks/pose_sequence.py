@@ -125,7 +125,7 @@ def _clear(task: StatedTask, goal: Goal, model: dynamics.RigidBodyModel, found: 
     how = f"overlap by {-least[best]:.4g} m" if least[best] < 0.0 else f"are {least[best]:.4g} m apart"
     raise InfeasibleBoundsError(
         f"{goal.name}: {pair} {how} in the best of {len(found)} poses that were found, and a clearance of "
-        f"{task.clearance:.4g} m is asked for: move the goal or the obstacle, or allow the pair to touch"
+        f"{task.clearance:.4g} m is asked for: move it or the obstacle, or allow the pair to touch"
     )
 
 
@@ -150,10 +150,12 @@ def _held(
     best = int(np.argmin(excess.max(axis=1)))
     joint = int(np.argmax(excess[best]))
     carried = f" with {', '.join(repr(each.name) for each in payloads)}" if payloads else ""
+    name = model.joint_names[joint]
+    unit = "N" if any(each.kind == "prismatic" for each in model.joints if each.name == name) else "N m"
     raise InfeasibleBoundsError(
-        f"{goal.name}: joint {model.joint_names[joint]!r} needs {torque[best, joint]:.4g} to stand still"
-        f"{carried}, and its torque is limited to {lower[joint]:.4g} to "
-        f"{upper[joint]:.4g}: carry less, choose another pose, or raise the limit"
+        f"{goal.name}: joint {name!r} needs {torque[best, joint]:.4g} {unit} to stand "
+        f"still{carried}, and its torque is limited to {lower[joint]:.4g} to {upper[joint]:.4g} {unit}: "
+        "carry less, choose another pose, or raise the limit"
     )
 
 

@@ -26,7 +26,7 @@ from trajopt.problem.costs_and_constraints import Recipe
 RECIPE = "task"  # the name by which `problems.catalogue.build` knows it
 MARGIN = 1e-3  # of a limit, by which the program narrows it, and by which it may be exceeded between nodes
 DEGREE = 4  # the least with a continuous jerk within an arc
-LONGEST, SHORTEST = 60.0, 0.01  # s, of an arc
+LONGEST, SHORTEST = 60.0, 0.01  # s, of an arc; the longest where the guessed times are below a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,10 @@ class TaskProblem:
         return phases
 
     def _problem(self, phase: list[int], model: dynamics.RigidBodyModel) -> trajopt.Problem:
+        curve, durations = self._guessed(phase, model)
+        longest = LONGEST * max(1.0, float(durations.max()))
         mesh = trajopt.Trajectory.uniform(
-            self.intervals, DEGREE, (SHORTEST, LONGEST), arcs=len(phase), continuity=2
+            self.intervals, DEGREE, (SHORTEST, longest), arcs=len(phase), continuity=2
         )
         steps = [self.task.steps[k] for k in phase]
         problem = trajopt.Problem(model, mesh, name=f"to {steps[-1].goal.name}")
@@ -106,7 +108,6 @@ class TaskProblem:
             way = np.concatenate([_refined(self.guess[k]) for k in phase])
             ends = np.concatenate([self.guess[k][[0, -1]] for k in phase])
             keep_clear(problem, clearances, self.task.clearance, way, ends)
-        curve, durations = self._guessed(phase)
         problem.guess(curve, durations)
         return problem
 
@@ -128,11 +129,16 @@ class TaskProblem:
         if not self.task.origin.in_motion if before is None else before.rests:
             problem.start_at(v=0.0, a=0.0)
 
-    def _guessed(self, phase: list[int]) -> tuple[Callable[[Any], Array], Array]:
+    def _guessed(
+        self, phase: list[int], model: dynamics.RigidBodyModel
+    ) -> tuple[Callable[[Any], Array], Array]:
         """q(s) of normalised time, all arcs counted alike, and the seconds of every arc."""
         parts: list[tuple[Array, Array]] = []  # of every arc: times from its start, poses
         for run in runs(phase, self.task.steps):
-            parts += eased([self.guess[k] for k in run], self.task.limits)
+            slow = max(self._tool_seconds(k, model) for k in run)
+            own = eased([self.guess[k] for k in run], self.task.limits)
+            longer = max(1.0, slow / max(times[-1] for times, _ in own))
+            parts += [(longer * times, poses) for times, poses in own]
         seconds = np.array([times[-1] for times, _ in parts])
 
         def curve(s: Any) -> Array:
@@ -147,6 +153,15 @@ class TaskProblem:
             return found
 
         return curve, seconds
+
+    def _tool_seconds(self, step: int, model: dynamics.RigidBodyModel) -> float:
+        """Seconds of the guess's way to a goal, its tools at two thirds of their limit in the mean."""
+        speed = self.task.tool_speed[step]
+        if not (self.task.frames and speed < np.inf):
+            return 0.0
+        places = model.forward_kinematics(_refined(self.guess[step]), list(self.task.frames)).position
+        way = np.linalg.norm(np.diff(places, axis=0), axis=2).sum(axis=0)
+        return 1.5 * float(way.max()) / speed
 
 
 def runs(phase: list[int], steps: tuple[Step, ...]) -> list[list[int]]:

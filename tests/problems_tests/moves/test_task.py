@@ -287,3 +287,25 @@ def test_a_slide_with_limits_of_jerk_takes_half_a_percent_longer_than_seven_ramp
     least = 1.0 / 1.5 + 1.5 / 8.0 + 8.0 / 100.0
     assert motion.converged
     assert least <= motion.duration <= 1.005 * least
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("limits", "least"),
+    [
+        ({"velocity": 2e-3, "acceleration": 1.0}, 500.0),
+        ({"acceleration": 1e-4}, 200.0),
+        ({"acceleration": 1.0, "tool_speed": 2e-3}, 500.0),
+    ],
+)
+def test_a_motion_may_take_minutes(limits, least):
+    """A slide over 1 m, a ramp up and one down: as long as a speed v, 1 / v + v / a, or 2 sqrt(1 / a)."""
+    joint = dynamics.Joint("slide", "prismatic", (1.0, 0.0, 0.0))
+    model = dynamics.RigidBodyModel([dynamics.Body("cart", joint, None, 1.0)], gravity=(0.0, 0.0, 0.0))
+    task = moves.Task(moves.robot(model))
+    task.start(q=[0.0])
+    task.to("cart", position=(1.0, None, None))
+    task.limits(**limits)
+    motion = task.solve()
+    assert motion.converged and motion.certificate.holds
+    assert least * (1.0 - 1e-6) < motion.duration < 1.2 * least
