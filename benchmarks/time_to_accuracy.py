@@ -29,7 +29,7 @@ from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.peer_process import asked, home_of
 from benchmarks.solvers import effort
 from problems.two_link_rr import EXACT_DURATION
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 
 NAMES = {
     "casadi": "CasADi multiple shooting, IPOPT",

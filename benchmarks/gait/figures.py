@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.gait.costs import COSTS, KEYS, WHAT, figure_file, name_of
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import LIMIT_COLOUR, WIDTH, line_of, settings
 
 DOTS_PER_INCH = 130

@@ -158,7 +158,7 @@ def test_every_large_library_is_imported_in_as_few_files_as_possible():
     tracing = {f"trajopt/graph/{name}.py" for name in names}
     oracle, nodes = {"dynamics/papers/savin/lagrangian.py"}, {"trajopt/parametric/node_terms.py"}
     assert files_that_import("casadi", among=("dynamics", "trajopt")) == tracing | oracle | nodes
-    drawing = {"trajopt/plot", "trajopt/base", "problems/human/plot", "problems/moves/plot"}
+    drawing = {"trajopt/plot", "trajopt/display", "problems/human/plot", "problems/moves/plot"}
     assert {path.rpartition("/")[0] for path in files_that_import("matplotlib")} == drawing
     assert files_that_import("rich") == {"trajopt/solvers/monitor.py"}
     assert {path.rpartition("/")[0] for path in files_that_import("click")} == {

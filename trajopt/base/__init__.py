@@ -1,1 +1,1 @@
-"""Shared basics: errors, argument checks, arrays, tolerances, files, caches, BLAS threads, charts."""
+"""Shared basics: errors, argument checks, arrays, tolerances, files, caches, BLAS threads."""

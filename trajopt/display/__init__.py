@@ -1,1 +1,1 @@
-"""Text and HTML of objects: the lines of a `repr`, the cards of a notebook, tables of samples."""
+"""Text and HTML of objects: the lines of a `repr`, the cards of a notebook, charts, tables of samples."""

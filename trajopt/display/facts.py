@@ -18,8 +18,8 @@ from trajopt.base.arguments import LISTED, list_names, pluralize, shorten
 from trajopt.base.arrays import Array
 from trajopt.base.errors import printable
 from trajopt.base.facts import Facts
-from trajopt.base.svg_chart import PALETTE, WIDTH, line_chart, typeset
 from trajopt.display.curves import curves_of, kinds_of, problem_of, unknown_curves
+from trajopt.display.svg_chart import PALETTE, WIDTH, line_chart, typeset
 from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.constraints.coordinate_bounds import MAY_JUMP
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Parameter, Periodicity

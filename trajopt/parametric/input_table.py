@@ -27,7 +27,7 @@ from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, P
 from trajopt.problem.phases import TOTAL, Asked, Link, Phases
 from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import Instants
-from trajopt.transcription.row_groups import linear_equations_among
+from trajopt.transcription.conditions import linear_equations_among
 
 ARGUMENTS = ("start", "solver", "progress")  # of `solve`, which inputs of these names are not
 _AT_AN_END = re.compile(r"(\w+) at the (start|end)")

@@ -10,6 +10,7 @@ from trajopt.base.arrays import Array
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.solver import WarmStart
+from trajopt.transcription.conditions import given_limits
 from trajopt.transcription.leaf_map import nearest_point
 from trajopt.transcription.linked_program import (
     AskedStructure,
@@ -18,7 +19,6 @@ from trajopt.transcription.linked_program import (
     unknowns_at_motion,
 )
 from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues, Scaling
-from trajopt.transcription.row_groups import given_limits
 
 
 def warm_program(

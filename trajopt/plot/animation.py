@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from trajopt.base.arguments import check_choice, check_count, check_positive
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import AnyAxes, Style, check_solution, settings
 from trajopt.plot.snapshots import (
     SPACE,

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, printable_name
-from trajopt.base.svg_chart import PALETTE
 from trajopt.base.tolerances import HALF_OF_DIGITS
+from trajopt.display.svg_chart import PALETTE
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.monitor import in_notebook
 

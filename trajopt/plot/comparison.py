@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from trajopt.base.arguments import check_count, check_known, list_names, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import (
     GivenAxes,
     GivenFigure,

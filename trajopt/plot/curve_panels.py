@@ -20,8 +20,8 @@ from matplotlib.textpath import text_to_path
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import PALETTE, range_with, typeset
 from trajopt.display.curves import Component, curves_of, problem_of
+from trajopt.display.svg_chart import PALETTE, range_with, typeset
 from trajopt.plot.canvas import (
     LIMIT_COLOUR,
     MARK,

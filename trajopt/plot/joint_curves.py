@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from trajopt.base.arguments import check_known, list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.base.svg_chart import PALETTE
 from trajopt.display.curves import Component, driving_torque, held_at_zero, kinds_of
+from trajopt.display.svg_chart import PALETTE
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES
 from trajopt.plot.canvas import NOISE, GivenAxes, GivenFigure, check_solution, times
 from trajopt.plot.curve_panels import Panel, Track, draw_panels, starts_of, tracks_of, whole_curve

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import (
     MARK,
     GivenAxes,

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import check_choice, check_count
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.graph.protocols import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import (
     LIMIT_COLOUR,

@@ -34,8 +34,8 @@ from trajopt.solvers.kkt import active_set, lagrangian_gradient
 from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian
 from trajopt.splines.quadrature import lagrange_polynomials
 from trajopt.splines.trajectory import Nodes
+from trajopt.transcription.conditions import RowGroup
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_groups import RowGroup
 from trajopt.transcription.transcribe import transcribe
 
 

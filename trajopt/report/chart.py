@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import (
+from trajopt.display.svg_chart import (
     MARGIN,
     NO_LIMITS,
     PALETTE,

@@ -11,8 +11,8 @@ from math import ceil
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.svg_chart import PALETTE, typeset
 from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
+from trajopt.display.svg_chart import PALETTE, typeset
 from trajopt.graph.protocols import SkeletonDynamics
 from trajopt.graph.quantities import TORQUES
 from trajopt.plot.canvas import NOISE, SAMPLES, shade, svg_of

@@ -24,10 +24,10 @@ from trajopt.graph.protocols import Block, SecondOrderBlock, Values
 from trajopt.graph.quantities import entry, term_of
 from trajopt.solvers.solver import ROUNDING, WarmStart
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows
+from trajopt.transcription.conditions import ConstantRows, Limits, LinearEquations, Objective, RowGroup
 from trajopt.transcription.elimination import GeneralSolution
 from trajopt.transcription.leaf_map import SplineMap, nearest_change, unknown_spans
 from trajopt.transcription.program_functions import ProgramFunctions, ProgramMaps
-from trajopt.transcription.row_groups import ConstantRows, Limits, LinearEquations, Objective, RowGroup
 from trajopt.transcription.unknowns import Label, Unknowns
 
 

@@ -23,10 +23,10 @@ from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.protocols import Pairs, Values
 from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, product, row_scaled
+from trajopt.transcription.conditions import Objective, RowGroup
 from trajopt.transcription.hessian import SecondDerivatives
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.node_derivatives import FirstDerivatives, FirstNumbers
-from trajopt.transcription.row_groups import Objective, RowGroup
 
 FunctionsT = TypeVar("FunctionsT", bound="ProgramFunctions")
 

@@ -29,15 +29,7 @@ from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.terms.nonsmooth import Norm
 from trajopt.transcription.bounds import Bounds, LinearRows, bounds_and_linear_block, linear_rows
-from trajopt.transcription.consistent_start import consistent_start
-from trajopt.transcription.curve_sizes import sizes_at, sizes_of_rows
-from trajopt.transcription.derivative_check import check_problem
-from trajopt.transcription.elimination import GeneralSolution, eliminate
-from trajopt.transcription.initial_point import beside_singular_point, first_guess, with_guessed_duration
-from trajopt.transcription.leaf_map import LeafMap, SplineMap
-from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues, Scaling, scaling_at_start
-from trajopt.transcription.program_functions import ProgramFunctions, program_maps
-from trajopt.transcription.row_groups import (
+from trajopt.transcription.conditions import (
     Conditions,
     ConstantRows,
     LinearEquations,
@@ -49,6 +41,14 @@ from trajopt.transcription.row_groups import (
     objectives_of,
     row_groups,
 )
+from trajopt.transcription.consistent_start import consistent_start
+from trajopt.transcription.curve_sizes import sizes_at, sizes_of_rows
+from trajopt.transcription.derivative_check import check_problem
+from trajopt.transcription.elimination import GeneralSolution, eliminate
+from trajopt.transcription.initial_point import beside_singular_point, first_guess, with_guessed_duration
+from trajopt.transcription.leaf_map import LeafMap, SplineMap
+from trajopt.transcription.nlp import NLP, ProgramStructure, ProgramValues, Scaling, scaling_at_start
+from trajopt.transcription.program_functions import ProgramFunctions, program_maps
 from trajopt.transcription.unknowns import Unknowns
 
 

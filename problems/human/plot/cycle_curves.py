@@ -25,7 +25,7 @@ from problems.human.assessment.whole_body import (
 from problems.human.gait.cycle import Cycle, gait_cycle
 from problems.human.plot.captions import walk_title
 from problems.human.plot.mannequin import LEFT, RIGHT
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import SMALL_FONT, panels, settings
 
 if TYPE_CHECKING:

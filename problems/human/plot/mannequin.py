@@ -21,7 +21,7 @@ from problems.human.body.person import PACK_CARRIER, PACK_CENTRE, PACK_SIZE
 from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.captions import side_key, walk_title
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import SMALL_FONT, WIDTH, new_figure, settings
 
 if TYPE_CHECKING:

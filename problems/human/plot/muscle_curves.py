@@ -16,7 +16,7 @@ from problems.human.muscles.electromyography import Electromyography, correlatio
 from problems.human.muscles.muscle_use import MuscleUse
 from problems.human.muscles.tracked_motion import TrackedUse
 from trajopt.base.errors import OptionError
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import MARK, SMALL_FONT, Style, as_text, legend_above, panels, settings
 
 COLUMNS, HEIGHT = 3, 1.35

@@ -9,7 +9,7 @@ from problems.human.assessment.criteria import agreement
 from problems.human.assessment.measured import TRIAL, measured
 from problems.human.muscles.walk import muscle_cycle, walk_curves
 from problems.human.plot.cycle_curves import draw_measured
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import SMALL_FONT, as_text, legend_above, panels, settings
 
 UNITS = {"angle": "deg", "moment": "N m/kg", "reaction": "BW"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 from trajopt.plot.canvas import legend_above, settings
 
 if TYPE_CHECKING:

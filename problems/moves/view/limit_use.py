@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 
 WATCHED = "position", "speed", "torque"
 #: Share of a limit -> colour; between two of them colours are mixed. From half on lightness falls, too.

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 import dynamics
-from trajopt.base.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE
 
 LOAD, PATH = PALETTE[2], PALETTE[0]  # colours of loads and of paths of tools, in films and on pages
 OBSTACLE = "#A899A3"

@@ -11,7 +11,7 @@ from library_solutions import solved_at_defaults
 import problems
 import trajopt
 from problems.gallery.classics import energy_budget
-from trajopt.base.svg_chart import line_chart, typeset
+from trajopt.display.svg_chart import line_chart, typeset
 from trajopt.report import page as report
 from trajopt.report.chart import charts
 
