@@ -347,7 +347,8 @@ def _differs(
 ) -> Iterator[str]:
     """A remark where a number or an array is off by more than a tolerance; its value is not betrayed.
 
-    typical: values of typical mistakes, and a sentence that answers each; near: that for values within 1 %.
+    typical : values of typical mistakes, each with the sentence that answers it
+    near : the sentence for values within 1 %
     """
     gap = _gap(given, wanted)
     if not gap <= tolerance:

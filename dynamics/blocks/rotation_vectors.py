@@ -130,8 +130,8 @@ class RotationVectorBlock:
                 weight = motion.velocities(adjoints[name]) if name in FORCES else adjoints[name]
                 weights[inner] = weights.get(inner, 0.0) + weight
         last, n = self._last, motion.arrays[0].shape[1]
-        if last is not None and last[0] == _content(inner_inputs):  # first derivatives were asked here before
-            _, values, partials = last  # of which those that are used were handed to nobody
+        if last is not None and last[0] == _content(inner_inputs):
+            _, values, partials = last  # nobody was handed the arrays that are read here
         else:
             values, partials = self.inner.value(inner_inputs), self.inner.partials(inner_inputs)
         gradient = {name: np.zeros((len(u["q"]), n), motion.nodes.dtype) for name in self.motion}
@@ -262,7 +262,7 @@ class RotationVectorBlock:
 
 
 def _content(arrays: Mapping[str, Array]) -> list[tuple[str, str, tuple[int, ...], bytes]]:
-    """Equal for arrays with the same names, types, shapes and bytes."""
+    """The key of arrays, equal for those with the same names, types, shapes and bytes."""
     return [(name, part.dtype.char, part.shape, part.tobytes()) for name, part in arrays.items()]
 
 

@@ -22,7 +22,7 @@ ODD_SIZE = (
     'meshes larger than 50 m or smaller than 1 mm: {}: a file in millimetres needs scale="0.001 0.001 0.001"'
     ", one in metres none"
 )
-SMALLEST, LARGEST = 1e-3, 50.0  # m, of links' meshes: 300 in mm is 300 m, and .3 m times .001 is .3 mm
+SMALLEST, LARGEST = 1e-3, 50.0  # m, of links' meshes: 300 in mm is 300 m, and 0.3 m times 0.001 is 0.3 mm
 
 
 def mesh_folders(

@@ -36,7 +36,8 @@ class ClearanceBound:
     """Bounds on the least clearance of a motion.
 
     proved : whether it is above what was asked for at all times
-    value : m; a lower bound for all t where `proved`, which may lie far below them, else `nearest`
+    value : m; a lower bound for all t where `proved`, which may lie far below the distances, else
+        `nearest`
     nearest : m, the least distance at the middles of all spans, of `pair`, at `time`, s; where all are
         farther than what is looked at, as far as that
     spans : how many were looked at

@@ -1,4 +1,4 @@
-"""Checks every bounded component of every constraint of a problem on a motion.
+"""Checks of every bounded component of every constraint of a problem on a motion.
 
 The constraints are those of the problem, and the bounds of its additional curves and parameters. Derivatives
 of curves are bounded for all times by control points; all other terms are sampled over the times for which
@@ -14,8 +14,8 @@ everything else, given data and blocks of NumPy, there are only samples.
 
 Tables and data that a solution reads beyond their ends, where they are only continued, are named.
 
-The peaks of limits that a program holds at nodes alone, where its motion leaves them between nodes, become
-nodes of a refinement (`limit_peaks`).
+Peaks between nodes of limits that a program holds at nodes alone, `limit_peaks`, become nodes of a
+refinement.
 """
 
 from __future__ import annotations

@@ -20,19 +20,19 @@ from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 WIDTH, HEIGHT = 560, 220  # pixels of a chart
 INK = "#777776"  # of axes and letters
 OF_THE_PAGE = f"{INK}|#000000"  # drawn in the colour of the text around, on light and on dark pages
+#: Settings that charts share with all figures (`plot/canvas.py`); sizes and colours of letters differ.
+STYLE = {"axes.spines.right": False, "axes.spines.top": False, "lines.markersize": 4.0}
 SETTINGS: dict[Any, Any] = {
+    **STYLE,
     "font.size": 12.0,  # of which a telephone and a card show 7.8
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
     "axes.formatter.useoffset": False,
     "axes.labelpad": 6.0,
     "axes.grid": True,
     "axes.grid.axis": "y",
-    "axes.spines.right": False,
-    "axes.spines.top": False,
     "axes.xmargin": 0.0,
     "grid.alpha": 0.3,
     "lines.linewidth": 1.4,
-    "lines.markersize": 4.0,
     "savefig.bbox": "standard",  # the whole chart, also where the user has "tight"
     "svg.fonttype": "none",  # text stays text, in the letters of the page
     "svg.hashsalt": "trajopt",
@@ -105,7 +105,7 @@ def line_chart(
 
 
 def finite_part(values: Array, logarithmic: bool) -> Array:
-    """The values, not a number where infinite, or where not above zero on a logarithmic axis."""
+    """The values, NaN where they are infinite, or not above zero on a logarithmic axis."""
     values = np.asarray(values, dtype=float)
     return np.where(np.isfinite(values) & ~(logarithmic & (values <= 0.0)), values, np.nan)
 

@@ -62,7 +62,7 @@ class Data:
 
     @property
     def rounding(self) -> float:
-        """So near after the time of a step, which rounding may move, the step before still holds."""
+        """Span after the time of a step, which rounding may move, in which the step before still holds."""
         return float(ROUNDED * np.abs(self.times).max())
 
     def at(self, s: Array, order: int = 0) -> Array:

@@ -394,7 +394,7 @@ class ChainRule:
 
     @property
     def structure(self) -> tuple[Hashable, ...]:
-        """Equal for chain rules whose quantities, leaves and patterns are the same."""
+        """The key of a chain rule, equal for those whose quantities, leaves and patterns are the same."""
         patterns = [
             (*pair, part.shape, part.tobytes())
             for block in self.graph.blocks

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, printable_name
 from trajopt.base.tolerances import HALF_OF_DIGITS
-from trajopt.display.svg_chart import PALETTE
+from trajopt.display.svg_chart import PALETTE, STYLE
 from trajopt.solution.solution import Answer, Solution
 from trajopt.solvers.monitor import in_notebook
 
@@ -48,6 +48,7 @@ HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that
 NOTE: Style = {"color": LIMIT_COLOUR, "fontsize": SMALL_FONT, "path_effects": HALO}
 
 _SETTINGS: dict[Any, Any] = {
+    **STYLE,
     "font.size": 9.0,
     "figure.titlesize": "medium",
     "axes.titlesize": SMALL_FONT,
@@ -55,9 +56,6 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "xtick.labelsize": SMALL_FONT,
     "ytick.labelsize": SMALL_FONT,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.markersize": 4,
     "figure.dpi": 200,
     "pdf.fonttype": 42,  # text stays text in journals' files
 }

@@ -106,7 +106,7 @@ class Triplets:
 
 
 def sparse_steps_pay(nlp: Program, often: bool = False) -> bool:
-    """True if the matrices of a step are nearly empty.
+    """True if the matrices of a step are so empty that sparse factors are faster.
 
     often : whether programs with entries at the same places are solved again and again, so that the search
         for an order of pivots is made once for all of them

@@ -36,6 +36,9 @@ from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.leaf_map import LeafMap, SplineMap
 from trajopt.transcription.unknowns import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
 
+Widths = Mapping[str, int]  # quantity -> how many components it has
+Limits = tuple[Array, Array]  # lower and upper, (width,) each
+
 
 @dataclass(frozen=True, eq=False)
 class LinearEquations:
@@ -243,12 +246,6 @@ def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
             if not at_end:
                 label = replace(label, node=int(k), s=float(nodes.s[k]), arc=arc_where_several(layout, arc))
             rows.add(columns, values, label, source, arc, order)
-
-
-Widths = Mapping[str, int]  # quantity -> how many components it has
-
-
-Limits = tuple[Array, Array]  # lower and upper, (width,) each
 
 
 @dataclass(frozen=True, eq=False)

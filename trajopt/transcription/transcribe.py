@@ -267,8 +267,9 @@ def program_at(
 ) -> NLP:
     """The program with a known starting point, scaled there where no scaling is given.
 
+    A program with a given scaling is kept in its structure, for others with the same one.
+
     unscaled : its functions and the bounds of its rows, where they are known already
-    A program of the structure with a scaling that was given is kept, for others with the same one.
     """
     last = None if scaling is None or unscaled else structure.layouts.get("program")
     if last is not None and last.scaling.same(scaling):

@@ -263,7 +263,7 @@ def lower_by_a_solve(nearby: NearbyPoints) -> str:
     """Reason against a minimum: a solve that goes on with the costs as they are leads to a lower objective.
 
     Residuals of optimality are compared with the costs of the guess. Where these were 1e18, as x' = u - y was
-    guessed with u = 0 and y of 1e9, a motion of .709 for .5 is stationary but for rounding.
+    guessed with u = 0 and y of 1e9, a motion of 0.709 for 0.5 is stationary but for rounding.
     """
     nlp, point = nearby.nlp, nearby.point
     here = float(nlp.objective(point.y))

@@ -62,6 +62,9 @@ from trajopt.verification.minimality import Minimality, minimality
 from trajopt.verification.nearby_points import NearbyPoints
 from trajopt.verification.report import Report
 
+__all__ = ["Line", "Report", "verify", "verify_phases"]
+
+LOADED = "the dynamics offers no forward dynamics under loads"
 COARSEST = 100.0  # times the factor of the NLP built again: no larger ratio is taken from a file
 
 
@@ -96,7 +99,7 @@ def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
             nlp = cold_program(structure, values, problem)
     except (TrajoptError, IndexError, ValueError):
         # The problem contradicts itself, or a file holds margins and limits that it does not have; the
-        # violations and `claims` say where.
+        # violations and `differences` say where.
         return None
     return None if certified and not multipliers_fit(nlp, point) else RebuiltProgram(nlp, y)
 
@@ -347,11 +350,6 @@ def _unknowns(answer: Answer, y: Array) -> Iterator[str]:
     miss = np.abs(answer.point.y - y).max(initial=0.0)
     if not miss <= CLAIMED * np.abs(y).max(initial=1.0):
         yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
-
-
-__all__ = ["Line", "Report", "verify", "verify_phases"]
-
-LOADED = "the dynamics offers no forward dynamics under loads"
 
 
 def verify(solution: Solution, accuracy: float | None = None) -> Report:

@@ -21,7 +21,7 @@ from trajopt.plot.canvas import MARK, SMALL_FONT, Style, as_text, legend_above, 
 
 COLUMNS, HEIGHT = 3, 1.35
 BEHIND: Style = {"color": "#BBBBBB", "linewidth": 3.5}
-#: A legend between the title and a panel, letters that it has room for.
+#: A legend between the title and a panel.
 NARROW: Style = {
     "fontsize": "x-small",
     "borderaxespad": 0.1,
@@ -31,7 +31,7 @@ NARROW: Style = {
     "borderpad": 0.0,
     "labelspacing": 0.2,
 }
-LETTERS = 36
+LETTERS = 36  # that such a legend has room for, side by side
 SHOWN = 12  # muscles of a figure unless others are asked for
 
 
