@@ -454,10 +454,11 @@ class Problem(ProblemParts):
 
         For `start_at`, `end_at` and `guess`: of a pose that is stated at the end, feet are on the ground to
         rounding or not at all, at the start within a millimetre or measured. Call it after the contacts are
-        added. Where a hand touches a wall, or what moves, raising the base is not enough: the pose is then
-        one near it at which all contacts of the arc touch.
-        Raises InfeasibleBoundsError where these feet are not equally high above their ground, with both that
-        are furthest apart, or not all can touch; OptionError where none stands or the base is held, and
+        added. Raising the base is not enough where a hand touches a wall, or what moves, and where the
+        heights of feet differ by up to a millimetre, as files round lengths: the pose is then one near it,
+        within the limits of joints, at which all contacts of the arc touch.
+        Raises InfeasibleBoundsError where the heights of these feet differ by more, with both that are
+        furthest apart, or not all can touch; OptionError where none stands or the base is held, and
         ShapeError for q.
         """
         return contact_rows.standing_pose_of(self, q, arc)

@@ -79,16 +79,22 @@ def refuse_out_of_reach(problem: Problem) -> None:
 def touching(problem: Problem, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
     """A pose near one at which all these contacts touch what they stand on in an arc, walls say.
 
+    Joints stay within limits that are stated of them, and those of the robot where none are, or on the side
+    of these on which q is.
     Raises InfeasibleBoundsError, with the distances that are left, where none is found.
     """
     feet = FeetOnGround(problem, contacts, arc)
-    found = feet.exact(q)
+    own: Any = getattr(problem.dynamics, "limits", feet.limits)
+    lower = np.where(np.isfinite(feet.limits.q_lower), feet.limits.q_lower, np.minimum(own.q_lower, q))
+    upper = np.where(np.isfinite(feet.limits.q_upper), feet.limits.q_upper, np.maximum(own.q_upper, q))
+    feet.limits = SimpleNamespace(q_lower=lower, q_upper=upper)
+    found, near = feet.exact(q, lower, upper), q
     if found is None:
         near = feet.best(q)
-        found = feet.exact(near)
-        if found is None:
-            nobody = np.zeros(q.size, dtype=bool)
-            raise InfeasibleBoundsError(feet.refusal(near, f"in arc {arc}", nobody))
+        found = feet.exact(near, lower, upper)
+    if found is None:
+        nobody = np.zeros(q.size, dtype=bool)
+        raise InfeasibleBoundsError(feet.refusal(near, f"in arc {arc}", nobody))
     return found
 
 
@@ -108,16 +114,26 @@ class FeetOnGround(PoseSearch):
         self.limits = stated_limits(problem)
         self.tolerances = np.full(sum(len(each.points) for each in contacts), NEARLY)
 
-    def exact(self, q: Array) -> Array | None:
-        """The pose to which Newton steps lead from one near it; None where they lead to none."""
+    def exact(self, q: Array, lower: Array | float = -np.inf, upper: Array | float = np.inf) -> Array | None:
+        """The pose to which Newton steps lead from one near it; None where they lead to none.
+
+        lower, upper : (n,) where a step would take joints across them, they stop, and others make up for them
+        """
         for _ in range(2 * NEWTON):
             miss = self.misfit(q)
             if np.abs(miss).max(initial=0.0) < CLOSED:
                 return q
-            step = np.linalg.pinv(self.misfit_slope(q), rcond=REPEATED) @ miss
+            D, step, free = self.misfit_slope(q), np.zeros(q.size), np.ones(q.size, dtype=bool)
+            across = free
+            while across.any() and free.any():
+                rest = miss - D[:, ~free] @ step[~free]
+                step[free] = np.linalg.pinv(D[:, free], rcond=REPEATED) @ rest
+                inside = np.clip(q - step, lower, upper)
+                across = free & (inside != q - step)
+                step[across], free = (q - inside)[across], free & ~across
             if not np.abs(step).max() < 1.0:
                 return None
-            q = q - step
+            q = np.clip(q - step, lower, upper)
         return None
 
     def refusal(self, q: Array, where: str, fixed: Array) -> str:
@@ -125,7 +141,8 @@ class FeetOnGround(PoseSearch):
         ends = np.cumsum([len(each.points) for each in self.contacts])[:-1]
         each = zip(self.contacts, np.split(self.misfit(q), ends), strict=True)
         off = {one.frame: own[np.argmax(np.abs(own))] for one, own in each}
-        feet = ", ".join(f"'{name}' {gap:.3g} m" for name, gap in off.items() if abs(gap) > NEARLY)
+        least = min(NEARLY, 0.5 * max(map(abs, off.values())))
+        feet = ", ".join(f"'{name}' {gap:.3g} m" for name, gap in off.items() if abs(gap) > least)
         given = " that has the values fixed there" if fixed.any() else ""
         return (
             f"feet that stand {where} are not on the ground at any pose found{given}: at the nearest, {feet} "

@@ -19,7 +19,7 @@ from trajopt.problem.contacts.contact_checks import leave_out_friction, stated_r
 from trajopt.problem.contacts.ground import DistanceTerm
 from trajopt.problem.contacts.loop_poses import NEARLY
 from trajopt.problem.contacts.schedule import ImpactTerm, after_name
-from trajopt.problem.contacts.standing import rise, standing_pose, upwards
+from trajopt.problem.contacts.standing import lowered, rise, upwards
 from trajopt.problem.held_frames import (
     add_force_curve,
     hold_at_zero,
@@ -97,7 +97,9 @@ def standing_pose_of(problem: Problem, q: ArrayLike, arc: int) -> Array:
     stands = [each for each in problem.contacts.values() if arc in each.arcs]
     up = upwards(problem.dynamics)
     if all(rise(each.ground[arc], up) for each in stands):
-        return standing_pose(problem.dynamics, stands, pose, arc)
+        pose, touches = lowered(problem.dynamics, stands, pose, arc, NEARLY)
+        if touches:
+            return pose
     return touching(problem, stands, pose, arc)
 
 

@@ -30,8 +30,15 @@ class FramePoses:
         return self.values[f"orientation:{frame}"][0]
 
 
-def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
-    """See `Problem.standing_pose`; contacts : those that stand in the arc, none on a wall."""
+def lowered(
+    dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int, apart_at_most: float
+) -> tuple[Array, bool]:
+    """The pose q (n,) with its lowest foot on the ground, and True where the others are on it to rounding.
+
+    contacts : those that stand in the arc, none on a wall
+    apart_at_most : m, between the heights of the lowest and the highest foot
+    Raises InfeasibleBoundsError where they are further apart, and OptionError as `Problem.standing_pose`.
+    """
     floating = getattr(dynamics, "floating_joints", ())
     if not floating:
         raise OptionError('a robot is placed on its feet by its free base: load it with floating_base="free"')
@@ -45,7 +52,7 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
     heights = {one.frame: float(np.min(gaps)) / rise(one.ground[arc], up) for one, gaps in each}
     lowest, highest = min(heights, key=heights.__getitem__), max(heights, key=heights.__getitem__)
     apart = heights[highest] - heights[lowest]
-    if apart > CONTROL_POINT_ROUNDING:
+    if apart > apart_at_most:
         raise InfeasibleBoundsError(
             f"'{highest}' is {apart:.6g} m above the ground when '{lowest}' touches it: both stand in arc "
             f"{arc}; change the angles of a leg, or the turn of the base"
@@ -53,7 +60,7 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
     found = q.copy()
     axis = int(np.argmax(upwards(dynamics)))
     found[list(dynamics.joint_names).index(floating[axis])] -= heights[lowest]
-    return found
+    return found, apart <= CONTROL_POINT_ROUNDING
 
 
 def upwards(dynamics: Any) -> Array:

@@ -88,6 +88,33 @@ def test_what_cannot_stand_is_refused_with_what_to_do():
         problem_on(trajopt.Ground(), held).standing_pose(np.zeros(12))
 
 
+UNEVEN = STANDING + np.random.default_rng(0).uniform(-2e-3, 2e-3, SOLO.n) * (np.arange(SOLO.n) > 5)
+WIDE = np.full(SOLO.n, 5.0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stop", [WIDE, np.where(np.arange(SOLO.n) > 5, 0.0, WIDE)])
+def test_feet_that_a_file_rounds_apart_are_all_put_on_the_ground(stop):
+    """Heights that differ by a third of a millimetre; joints turn by little, and not beyond their limits."""
+    assert 1e-4 < np.ptp(heights(UNEVEN)) < 1e-3
+    problem = problem_on(trajopt.Ground())
+    problem.subject_to(trajopt.q, lower=UNEVEN - stop, upper=UNEVEN + WIDE)
+    found = problem.standing_pose(UNEVEN)
+    np.testing.assert_allclose(heights(found), 0.0, atol=2e-9)
+    assert np.abs(found - UNEVEN)[3:].max() < 4e-3
+    assert np.all(found >= UNEVEN - stop)
+
+
+@pytest.mark.long
+def test_feet_a_little_apart_on_joints_that_cannot_turn_are_refused():
+    problem, base = problem_on(trajopt.Ground()), np.arange(SOLO.n) < 3
+    problem.subject_to(trajopt.q, lower=UNEVEN - base, upper=UNEVEN + base)
+    with pytest.raises(
+        InfeasibleBoundsError, match=r"not on the ground at any pose .* at the nearest, '.._FOOT' -?\d"
+    ):
+        problem.standing_pose(UNEVEN)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "surface",
