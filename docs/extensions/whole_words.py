@@ -6,6 +6,7 @@ A browser breaks lines behind hyphens, those of `--as-opensim`, 1e-8 and L-BFGS 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
@@ -14,7 +15,7 @@ LONGEST = 40  # letters of code that fit in a line on a telephone
 LONGEST_IN_CELL = 26
 SENTENCE = 70  # letters from which a cell of a table is one
 #: A word with a hyphen that has a digit or a single letter at one side.
-HYPHENED = re.compile(r"(?<!\S)\S*(?:\d-|-\d|(?<!\w)\w-|e-\d|-\w(?!\w))\S*")
+HYPHENED = re.compile(r"(?<!\S)\S*(?:\d-|-\d|(?<!\w)\w-|-\w(?!\w))\S*")
 
 
 def mark(app: Any, doctree: nodes.document, page: str) -> None:
@@ -33,13 +34,14 @@ def mark(app: Any, doctree: nodes.document, page: str) -> None:
             cell["classes"].append("sentence")
 
 
-def ancestors(node: nodes.Node) -> Any:
+def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
+    """The nodes that a node stands in, the nearest first."""
     while node.parent is not None:
         node = node.parent
         yield node
 
 
-def split(text: str) -> Any:
+def split(text: str) -> Iterator[nodes.Node]:
     """The nodes of a text, its words with a hyphen of their own."""
     end = 0
     for word in HYPHENED.finditer(text):

@@ -1,4 +1,4 @@
-"""Reads single elements of a URDF: <inertial>, <joint>, <limit>, <origin>. Others are ignored."""
+"""Single elements of a URDF, read: <inertial>, <joint>, <limit>, <origin>. Others are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses XML from a file or a string; document types, and with them all entities, are refused."""
+"""XML of a file or a string, parsed; document types, and with them all entities, are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the integrals of a problem over a motion, bounded ones and costs, without smoothing.
+"""Checks of the integrals of a problem over a motion, bounded ones and costs, without smoothing.
 
 They are enclosed by Taylor models, or estimated by adaptive quadrature, once for reports and certificates,
 which compare them with tolerances of their own. Every integral is also computed again by the quadrature over

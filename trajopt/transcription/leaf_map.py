@@ -1,4 +1,4 @@
-"""The leaves at the nodes as functions of the unknowns; gradients and Jacobians by y from those by leaves.
+"""The leaves at the nodes as functions of the unknowns; gradients by y from those by leaves; nearest motions.
 
 At a node of arc a, with control points P and the arc's duration T_a,
 
