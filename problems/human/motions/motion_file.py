@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from problems.human.opensim.coordinates import coordinates
-from problems.human.opensim.storage import Storage, numbers_of_line, read_storage, text_of
+from problems.human.opensim.storage import Storage, conversion, numbers_of_line, read_storage, text_of
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import OptionError, ProblemError
 
@@ -73,7 +73,11 @@ def read_motion(path: str | os.PathLike[str], names: Collection[str] | None = No
     elif file.suffix.lower() == ".csv":
         found, lines = _comma_separated(file)
     else:
-        raise OptionError(f"'{file}' is a {file.suffix or 'file without ending'}: give a .mot, .sto or .csv")
+        advice = conversion(file)
+        raise OptionError(
+            f"'{file}' is a {file.suffix or 'file without ending'}: give a .mot, .sto or .csv"
+            f"{'; ' if advice else ''}{advice}"
+        )
     if names is not None:
         wanted = {k: x for k, x in found.columns.items() if k in names}
         found = replace(found, columns=wanted or found.columns)

@@ -23,6 +23,14 @@ from trajopt.base.files import write_text
 
 DIGITS = ".12g"
 
+TABLE = "save it as a .csv of coordinates with a column time, or as .mot or .sto"
+OTHER_FORMATS = {  # ending -> what to do
+    ".c3d": "convert it first, by the C3DFileAdapter of the application OpenSim or its conda package (PyPI"
+    "'s has none): markers to .trc by TRCFileAdapter, forces to .sto by STOFileAdapter",
+    ".bvh": "its angles are those of a skeleton of its own: write places of its joints as markers, .trc, or "
+    "angles of OpenSim's coordinates as .csv with a column time",
+} | dict.fromkeys((".xlsx", ".xls", ".ods", ".mat", ".h5", ".hdf5", ".parquet"), TABLE)
+
 
 @dataclass(frozen=True, eq=False)
 class Storage:
@@ -133,8 +141,15 @@ def _in_degrees(entries: Mapping[str, str], path: object) -> bool | None:
     return None if written is None else written.lower() == "yes"
 
 
+def conversion(path: str | os.PathLike[str]) -> str:
+    """The way to files that are read from one of a known other format; empty for any other file."""
+    return OTHER_FORMATS.get(Path(path).suffix.lower(), "")
+
+
 def text_of(path: str | os.PathLike[str]) -> str:
-    """The text of a file; ProblemError where it is none."""
+    """The text of a file; ProblemError where it is none, or one of `OTHER_FORMATS`."""
+    if advice := conversion(path):
+        raise ProblemError(f"{path} is not read: {advice}")
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

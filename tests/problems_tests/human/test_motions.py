@@ -13,7 +13,7 @@ from problems.human.motions.marker_fit import fit_markers
 from problems.human.motions.motion_file import read_motion
 from problems.human.motions.names import joint_angles, opensim_names, read_names, write_names
 from problems.human.opensim.coordinates import coordinate_values
-from problems.human.opensim.storage import Storage, write_storage
+from problems.human.opensim.storage import Storage, read_storage, write_storage
 from trajopt.base.errors import OptionError, ProblemError
 
 T = np.linspace(2.0, 3.0, 11)
@@ -147,6 +147,24 @@ def test_labels_of_coordinates_are_no_other_kind(tmp_path):
 def test_the_flag_of_degrees_may_be_in_capitals(tmp_path):
     table = read_motion(written(tmp_path / "a.mot", HEAD.format("Yes") + "0\t90\n1\t45\n"))
     np.testing.assert_allclose(table.columns["knee_angle_r"], [np.pi / 2.0, np.pi / 4.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("walk.c3d", "C3DFileAdapter of the application OpenSim"),
+        ("Walk.BVH", "write places of its joints as markers, .trc"),
+        ("walk.xlsx", "save it as a .csv of coordinates with a column time"),
+    ],
+)
+def test_files_of_motion_capture_and_spreadsheets_say_how_to_convert_them(name, advice, tmp_path):
+    file = tmp_path / name
+    file.write_bytes(b"HIERARCHY\nROOT Hips\n" if "BVH" in name else b"\x02P\xff\x00")
+    with pytest.raises(OptionError, match=rf"give a .mot, .sto or .csv; .*{advice}"):
+        read_motion(file)
+    for read in (read_markers, read_storage):
+        with pytest.raises(ProblemError, match=rf"is not read: .*{advice}"):
+            read(file)
 
 
 def test_other_files_and_no_file_are_refused(tmp_path):
