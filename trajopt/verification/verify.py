@@ -43,6 +43,7 @@ from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
 from trajopt.checks.residual_forces import base_balance, standing_feet
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import OF_ALL, beyond_bounds, disagreements, link_violations, violations
+from trajopt.problem.contacts.contact_checks import soles_on_short_legs
 from trajopt.problem.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.solution.answers import ZERO_COST
@@ -454,7 +455,8 @@ def _dependent_rows(program: NLP | LinkedProgram | None, point: WarmStart | None
     """The remedy of a solve that did not converge, or rows whose multipliers cancel at its end."""
     if answer.converged or program is None or point is None or answer.remedy:
         return answer.remedy
-    return sentence_of_multipliers(answer.asked, program, point)
+    soles = soles_on_short_legs(answer.problem) if isinstance(answer, Solution) else ""
+    return "; ".join(filter(None, (sentence_of_multipliers(answer.asked, program, point), soles)))
 
 
 def _refined(answer: Answer) -> str:

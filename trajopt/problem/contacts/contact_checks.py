@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.quantities import is_parameter
@@ -313,6 +314,28 @@ def _moves_alone(dynamics: Any, others: Sequence[Contact], contact: Contact, arc
 
 def _frames(frame: str) -> tuple[str, str]:
     return f"position:{frame}", f"orientation:{frame}"
+
+
+def soles_on_short_legs(problem: Problem) -> str:
+    """The remedy for soles that stand together, one of them on a leg of fewer than six joints; else empty.
+
+    Such a leg cannot keep its sole flat wherever the base goes, so that two soles hold the base as well, and
+    their rows may depend on each other. An edge may roll about its line.
+    """
+    dynamics: Any = problem.dynamics
+    base = np.isin(dynamics.joint_names, getattr(dynamics, "floating_joints", ()))
+    every, found = list(problem.contacts.values()), dict[str, int]()
+    for arc in range(len(problem.trajectory.arcs)):
+        soles = [each for each in every if arc in each.arcs and len(each.corners) == len(WORLD)]
+        legs = {each.frame: int((_depends(dynamics, each, arc) & ~base).sum()) for each in soles}
+        if len(soles) > 1 and base.any():
+            found |= {frame: joints for frame, joints in legs.items() if joints < 2 * len(WORLD)}
+    named = list_names(f"'{frame}' on {joints} joints" for frame, joints in found.items())
+    advice = (
+        "soles that stand together on legs of fewer than six joints hold the base, too, and their rows may"
+    )
+    edge = "give the two ends of each sole's middle line as its sole=, an edge that may roll"
+    return f"{advice} depend on each other: {named}: {edge}" if found else ""
 
 
 def _depends(dynamics: Any, contact: Contact, arc: int) -> Array:
