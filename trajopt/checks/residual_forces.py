@@ -429,6 +429,10 @@ def _held_axes(foot: Contact, arc: int, place: Array) -> Array:
 # and a moment of 1 % of it times the height. Jumps of the gallery miss up to 1.3 %: `python -m
 # benchmarks.legged`.
 UNBALANCED = 0.05
+STILL = (
+    "a small cost of accelerations, problem.minimize(trajopt.a[6:] ** 2, 1e-5), keeps joints from "
+    "swinging between nodes, which costs of torques alone allow"
+)
 
 
 @dataclass(frozen=True)
@@ -451,7 +455,8 @@ class BaseBalance:
         """Reason why the motion fails; empty where it does not. A number that is none fails."""
         if self.force <= UNBALANCED and self.moment <= UNBALANCED:
             return ""
-        return f"the ground does not carry the robot between nodes: {self}; {UNBALANCED:g} of each is allowed"
+        allowed = f"{UNBALANCED:g} of each is allowed"
+        return f"the ground does not carry the robot between nodes: {self}; {allowed}: {STILL}"
 
     def __str__(self) -> str:
         return (

@@ -19,7 +19,7 @@ from trajopt.base.tolerances import AGREEMENT, AT_TIMES, BETWEEN, ESTIMATED, LIM
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.line import Line, worst_of_each
 from trajopt.checks.path_equations import EquationResidual, cost_of_equations
-from trajopt.checks.residual_forces import BaseBalance, StandingFeet
+from trajopt.checks.residual_forces import STILL, BaseBalance, StandingFeet
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.problem.costs_and_constraints import Relaxation
 from trajopt.solution.solution import Answer
@@ -368,11 +368,12 @@ class Report:
         """The refinement that reduces what is missed between nodes, as the end of a sentence."""
         if not missed.over_time:
             return ""
+        still = "" if self.balance is None else f"; {STILL}"
         if missed.equation and self.refined:
             tried = f"; halving intervals there was tried ({self.refined})"
-            return f"{tried}: solve on more, or in phases that meet at the jumps"
+            return f"{tried}: solve on more, or in phases that meet at the jumps{still}"
         if missed.equation:
-            return f"; refine=trajopt.Refined(tol={self.accuracy:.2g}) halves intervals there"
+            return f"; refine=trajopt.Refined(tol={self.accuracy:.2g}) halves intervals there{still}"
         if missed.stepped is not None:
             return STEPPED.format(missed.stepped)
         if self.unmended:

@@ -43,7 +43,7 @@ def test_a_finer_mesh_misses_less_and_the_report_says_what(trot):
 def test_a_motion_that_the_ground_does_not_carry_fails(trot, monkeypatch):
     monkeypatch.setattr(module, "UNBALANCED", 1e-6)
     assert "the ground does not carry the robot between nodes" in base_balance(trot).reason
-    report = replace(trot.verify(), equations=(), violations=())
+    report = replace(trot.verify(), equations=(), violations=(), costs=())
     assert report.verdict == "FAIL" and report.reason.startswith("the ground does not carry")
 
 
@@ -51,4 +51,13 @@ def test_a_motion_that_the_ground_does_not_carry_fails(trot, monkeypatch):
 def test_what_is_too_much_or_no_number_fails(broken):
     whole = BaseBalance(0.04, 0.1, 0.04, 0.2, 0.25)
     assert not whole.reason
-    assert "0.05 of each is allowed" in replace(whole, **broken).reason
+    assert "0.05 of each is allowed: a small cost of accelerations" in replace(whole, **broken).reason
+
+
+@pytest.mark.long
+def test_forces_missed_on_a_coarse_mesh_name_the_cost_that_stills_joints(trot):
+    """The residual forces of 5 intervals by a bound that they break, with and without halved intervals."""
+    report = replace(trot.verify(), accuracy=1e-4)
+    for refined in ("", "most nodes"):
+        reason = replace(report, refined=refined).reason
+        assert "residual forces" in reason and "problem.minimize(trajopt.a[6:] ** 2, 1e-5)" in reason
