@@ -77,7 +77,11 @@ def _in_other_case(file: Path) -> list[Path]:
 
 def odd_size(vertices: np.ndarray) -> str:
     """The length of a mesh, "300 m", where no link is that large or small; otherwise empty."""
-    length = float(np.ptp(vertices, axis=0).max())
+    return odd_length(float(np.ptp(vertices, axis=0).max()))
+
+
+def odd_length(length: float) -> str:
+    """The length of a link (m), "300 m", where none is that large or small; otherwise empty."""
     return "" if SMALLEST <= length <= LARGEST else f"{length:.3g} m"
 
 

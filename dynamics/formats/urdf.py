@@ -14,6 +14,7 @@ import numpy as np
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import JointWarning, UrdfError, warn_user
+from dynamics.formats.mesh_files import LARGEST, SMALLEST, odd_length
 from dynamics.formats.urdf_contents import check_strict, left_out
 from dynamics.formats.urdf_elements import UrdfJoint, required, urdf_joint
 from dynamics.formats.urdf_limits import without_zeros
@@ -65,7 +66,7 @@ def load_urdf(
 
     Raises UrdfError naming the element; entity declarations, xacro and more than 10 MB are refused. What can
     be read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees, of
-    limits of 0, and of joints whose limits leave them one position.
+    limits of 0, of joints whose limits leave them one position, and of lengths that look like millimetres.
     """
     if not isinstance(floating_base, str | int | np.bool_) or floating_base not in (False, True, "free"):
         raise UrdfError(f'floating_base is {short_repr(floating_base)}; choose False, True or "free"')
@@ -87,6 +88,8 @@ def load_urdf(
         check_strict(found)
     if zeros:
         warn_user(f"{'; '.join(zeros)}: write them, or give other limits where you need some", JointWarning)
+    if far := far_joints(joints, held):
+        warn_user(far, JointWarning)
     floating = FREE if floating_base == "free" else FLOATING
     parts = Assembly(links, joints, geared, repair_inertia, floating).parts(root, bool(floating_base))
     if not parts.bodies:
@@ -113,6 +116,28 @@ def held_links(root: str, joints: Mapping[str, UrdfJoint]) -> set[str]:
         found.add(stack[-1])
         stack += fixed.get(stack.pop(), [])
     return found
+
+
+def far_joints(joints: Mapping[str, UrdfJoint], held: Collection[str]) -> str:
+    """The joints whose places on the links that carry them are no lengths of a robot, in words; or empty.
+
+    By the sizes of meshes: one joint that is too far, or all that are not in one place too near.
+    Joints of links that are held to the ground may be anywhere.
+    """
+    away = {
+        name: float(np.linalg.norm(own.origin.position))
+        for name, own in joints.items()
+        if own.child not in held
+    }
+    most = max(away.values(), default=0.0)
+    if most == 0.0 or not odd_length(most):
+        return ""
+    found = [f"{name!r} ({size})" for name, own in away.items() if own and (size := odd_length(own))]
+    limit = f"beyond {LARGEST:g} m" if most > LARGEST else f"all within {1e3 * SMALLEST:g} mm"
+    return (
+        f"joints whose origins are {limit} of the links that carry them: {list_names(found)}: lengths of a "
+        "URDF are metres; in one in millimetres multiply those of joints, centres of mass and meshes by 0.001"
+    )
 
 
 def urdf_links(robot: Element) -> dict[str, Element]:
