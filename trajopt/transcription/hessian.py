@@ -36,6 +36,7 @@ from trajopt.transcription.node_derivatives import (
     ONE,
     FirstDerivatives,
     FirstNumbers,
+    LoopTables,
     OfThread,
     RowNumbers,
     Rows,
@@ -279,18 +280,16 @@ class SpanSums:
         nodes = np.append(self._first_node, leaf_map.nodes)
         starts = np.cumsum(np.concatenate(counts))
         empty = np.zeros(0)
-        self._tables = (
+        self._tables = LoopTables(
             *(nodes, starts, rows.astype(int), exponents.astype(int), factors, bases.astype(int)),
             *(np.concatenate([empty, *products]), np.concatenate([empty, *widths]).astype(int)),
             np.concatenate([empty, *places]).astype(int),
         )
-        for table in self._tables:
-            table.setflags(write=False)
 
     def add(self, values: Array, powers: Array, into: Array) -> None:
         """Write the sums of rows of H, `values`, and of powers of 1/T into an array (size,)."""
         if self.size:
-            add_over_spans(values, powers, *self._tables, into)
+            add_over_spans(values, powers, *self._tables.arrays, into)
 
     def entries(self, pattern: Array) -> Entries:
         """Places of every number in M, by y; pattern : (spans, width, width), where H may not be zero."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arrays import Array
+from trajopt.base.arrays import Array, read_only
 from trajopt.graph.graph import ChainRule
 from trajopt.graph.protocols import Pairs
 from trajopt.solvers.matrices import Entries, entries_of_rows
@@ -32,6 +32,16 @@ from trajopt.transcription.tape_kernels import add_row_products
 ONE = 0  # the row of T^0; those of 1/T, 1/T^2 ... follow
 LANES = 16  # nodes that compiled loops take at once
 APART = 8  # further numbers of a row, so that rows do not meet in the same lines of the processor's cache
+
+
+class LoopTables:
+    """Arrays that direct a compiled loop; read-only in copies, too, as loops are compiled for such arrays."""
+
+    def __init__(self, *arrays: Array) -> None:
+        self.arrays = read_only(arrays)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(read_only(state))
 
 
 class Tape:
@@ -50,14 +60,12 @@ class Tape:
         clears = np.zeros(first.size, dtype=bool)
         clears[earliest] = fresh[own]
         starts = np.append(first, target.size)
-        self._tables = targets, starts, left.astype(int), right.astype(int), factor, clears
-        for table in self._tables:  # loops are compiled for one kind of arrays, read-only ones
-            table.setflags(write=False)
+        self._tables = LoopTables(targets, starts, left.astype(int), right.astype(int), factor, clears)
 
     def run(self, into: Array, left: Array, right: Array, count: int) -> None:
         """Add the products of rows of `left` and `right` to `into`, (rows, lanes), in the first lanes."""
-        if self._tables[0].size:
-            add_row_products(into, left, right, count, *self._tables)
+        if self._tables.arrays[0].size:
+            add_row_products(into, left, right, count, *self._tables.arrays)
 
 
 def _by_target(part: Sequence[Array]) -> Array:

@@ -1,5 +1,7 @@
 """Derivatives over nonzero entries alone are those of dense products, node by node."""
 
+import copy
+import pickle
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -10,6 +12,7 @@ from tiers import every, fast_first
 import trajopt
 from problems import catalogue
 from trajopt.graph.graph import ChainRule, Graph
+from trajopt.transcription import tape_kernels
 from trajopt.transcription.hessian import SecondDerivatives
 from trajopt.transcription.node_derivatives import FirstDerivatives
 
@@ -196,3 +199,16 @@ def test_numbers_of_one_point_are_computed_anew_after_those_of_another():
     np.testing.assert_allclose(scaled.jacobian(y), 2.0 * before[0], rtol=1e-15)
     with pytest.raises(ValueError, match="read-only"):
         before[0][0] = 1.0
+
+
+def test_copies_run_the_loops_that_are_compiled():
+    """Arrays lose their flag when they are copied or read back, and loops are compiled for read-only ones."""
+    nlp = trajopt.transcribe(catalogue.build("two_link_pr", {}))
+    y, multipliers = nlp.start + 0.01, np.ones(nlp.row_count)
+    expected = nlp.jacobian(y), nlp.hessian(y, multipliers)
+    loops = tape_kernels.add_row_products, tape_kernels.add_over_spans
+    before = [len(loop.signatures) for loop in loops]
+    for other in (copy.deepcopy(nlp), pickle.loads(pickle.dumps(nlp))):
+        np.testing.assert_array_equal(other.hessian(y, multipliers), expected[1])
+        np.testing.assert_array_equal(other.jacobian(y), expected[0])
+    assert [len(loop.signatures) for loop in loops] == before
