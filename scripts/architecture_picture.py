@@ -6,7 +6,7 @@ arrows that others imply are left out.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import textwrap
 from collections import defaultdict
 from pathlib import Path
@@ -98,4 +98,7 @@ def draw(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures" / "architecture.svg")
+    parser = argparse.ArgumentParser(description=__doc__)
+    target = ROOT / "docs" / "figures" / "architecture.svg"
+    parser.add_argument("file", nargs="?", type=Path, default=target, help="the SVG to write")
+    draw(parser.parse_args().file)

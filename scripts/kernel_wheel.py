@@ -8,6 +8,7 @@ this checkout: where one of them differs kernels are compiled as without it (`dy
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import subprocess
@@ -29,7 +30,9 @@ INIT = '"""Compiled kernels of trajopt; `dynamics.kernels.code_cache` reads them
 
 
 def main() -> None:
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "dist")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("dist"), help="where the wheel goes")
+    target = parser.parse_args().folder
     with tempfile.TemporaryDirectory() as folder:
         kernels = compiled(Path(folder))
         path = write(target, {f"{PORTABLE}/{each.name}": each.read_bytes() for each in kernels})

@@ -5,7 +5,7 @@ python scripts/readme_figure.py [FILE]      docs/figures/two_link_rr.png without
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -36,4 +36,6 @@ def drawn(solution: trajopt.Solution) -> Figure:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, default=TARGET, help="the picture to write")
+    main(parser.parse_args().file)
