@@ -258,9 +258,10 @@ class NearbyPoints:
             if np.all(np.abs(miss) <= 0.1 * allowed[self._rows]):
                 break
             best[self.free] -= self._solve(np.zeros(self.free.size), miss)
-        missed = bound_violation(self.nlp.rows(best), self.nlp.row_lower, self.nlp.row_upper) / allowed
-        beyond = bound_violation(best, self.nlp.lower, self.nlp.upper) / AGREEMENT
-        return best if np.all(np.append(missed, beyond) <= 1.0) else None
+        with np.errstate(over="ignore", invalid="ignore"):
+            missed = bound_violation(self.nlp.rows(best), self.nlp.row_lower, self.nlp.row_upper)
+        beyond = bound_violation(best, self.nlp.lower, self.nlp.upper)
+        return best if np.all(missed <= allowed) and np.all(beyond <= AGREEMENT) else None
 
     def _allowed(self, y: Array) -> Array:
         """The largest misses of rows at y that count as none, (rows,)."""
