@@ -102,6 +102,7 @@ class Constraint:
         the bounds of a limit
     of_rates : whether it is x' - f = 0 with x states: between nodes its integral counts
     easing : by how much the program's limits are wider behind a measured state that exceeds them
+    jumps : whether the term may jump at breakpoints, as controls do: a window then holds it from inside alone
     """
 
     term: Term
@@ -114,6 +115,7 @@ class Constraint:
     scale: NDArray[np.float64] | None = None
     of_rates: bool = False
     easing: Easing | None = None
+    jumps: bool = False
 
     def limits_at(
         self, arc: NDArray[np.int64] | int, s: NDArray[np.float64]
@@ -180,7 +182,8 @@ class Constraint:
         if self.hold == "implied":
             return np.zeros((self.over.nodes(trajectory).size, equal.size), dtype=bool)
         limits = self.over.carries_limits(trajectory, self.continuous)
-        return np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
+        held = np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
+        return held & self.over.on_own_side(trajectory)[:, None] if self.jumps else held
 
 
 def limits_over_path(constraints: Iterable[Constraint], quantity: str, width: int) -> tuple[Array, Array]:

@@ -54,4 +54,4 @@ def set_start_time(problem: Problem, time: object) -> None:
     else:
         written = arguments.short_repr(time)
         raise OptionError(f"the start time is {written}: give seconds, or (earliest, latest)")
-    problem.trajectory = at_breakpoints(problem.trajectory, problem.datasets.values(), problem.start_time)
+    problem.trajectory = at_breakpoints(problem, problem.trajectory)

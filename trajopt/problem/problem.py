@@ -26,6 +26,7 @@ from trajopt.problem.contacts.ground import FLAT, Box
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Cost, Parameter, with_curve
 from trajopt.problem.input_checks import check_dynamics, check_link
 from trajopt.problem.instant import Instant, instant_of, set_start_time
+from trajopt.problem.problem_graph import may_jump
 from trajopt.problem.problem_parts import (
     ProblemParts,
     Refinement,
@@ -101,7 +102,7 @@ class Problem(ProblemParts):
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = arguments.number(weight, f"the weight of '{term.name}'")
         where = input_checks.part_of_cost(term, over)
-        self.trajectory = where.placed_on(self.trajectory)
+        self.trajectory = at_breakpoints(self, self.trajectory, [where])
         for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
             smooth = smooth_cost(self, term, factor, part)
             smooth = bounds.of_motors(self, smooth) if self.passive_joints else smooth
@@ -126,8 +127,8 @@ class Problem(ProblemParts):
         A component whose bound is None is free. The term may be an integral, `trajopt.integral(term, over)`,
         which says itself what it is over.
         Bounds of 1e20 or more are infinite: no bounds.
-        over : "path", "start", "end", a window (s0, s1) of normalised time, single times [t1, t2] in seconds,
-            `Instants`, `ArcNodes` or `Neighbours`
+        over : "path", "start", "end", a window (s0, s1) of normalised time, whose ends become breakpoints of
+            a collocation mesh, single times [t1, t2] in seconds, `Instants`, `ArcNodes` or `Neighbours`
         hold : "nodes", or "hull" to bound the control points of q, v, a or jerk, which bounds them for all t
         scale : in the term's unit, what violations are compared with: between nodes 0.001 of it is allowed.
             Of a limit its bound by default: 0.05 m for a distance that must stay above 0.002 m, for instance
@@ -139,6 +140,7 @@ class Problem(ProblemParts):
             term.check_over(over, PATH)
             input_checks.check_hold(hold, term.name, has_hull=False)
             input_checks.check_scale(scale, term.name, has_scale=False)
+            self.trajectory = at_breakpoints(self, self.trajectory, [term.over])
             self.integrals.append(integral_constraint(self, term, (lower, upper, equals), name))
             return
         width = self.width_of_term(term)
@@ -147,10 +149,12 @@ class Problem(ProblemParts):
             for piece, low, high, called in list(smooth_bounds(term, lower, upper, equals, label)):
                 self.subject_to(piece, low, high, over=over, name=called, hold=hold, scale=scale)
             return
-        stated = bounds.constraint_of(
-            self, term, (lower, upper, equals), width, node_set(over), label, hold, scale
-        )
-        self.trajectory = stated.over.placed_on(self.trajectory)
+        where = node_set(over)
+        trajectory = at_breakpoints(self, self.trajectory, [where])
+        stated = bounds.constraint_of(self, term, (lower, upper, equals), width, where, label, hold, scale)
+        if where.window(trajectory) is not None:
+            stated = replace(stated, jumps=may_jump(self, term))
+        self.trajectory = trajectory
         self.constraints.append(stated)
 
     def start_at(
@@ -375,7 +379,7 @@ class Problem(ProblemParts):
         input_checks.refuse_again(name, "data", self.datasets)
         own = arguments.unit(unit, f"'{name}'")
         self.datasets[name] = data_of(name, times, values, clock, own, interpolation)
-        self.trajectory = at_breakpoints(self.trajectory, self.datasets.values(), self.start_time)
+        self.trajectory = at_breakpoints(self, self.trajectory)
         return terms.Quantity(f"data:{name}")
 
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:

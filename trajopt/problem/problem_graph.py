@@ -13,6 +13,7 @@ from trajopt.graph.graph import Graph, completed
 from trajopt.graph.protocols import Block, Term
 from trajopt.graph.quantities import TIME_LEAVES, TORQUES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.problem.problem_parts import START_TIME
+from trajopt.problem.systems.system import System
 
 if TYPE_CHECKING:
     from trajopt.problem.costs_and_constraints import Constraint
@@ -174,6 +175,16 @@ def limit_order(problem: Problem, limit: Constraint) -> int | None:
 def depends_on_jerk(problem: Problem, term: Term) -> bool:
     """True if a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
     return _depends(problem, term, "jerk")
+
+
+def may_jump(problem: Problem, term: Term) -> bool:
+    """True if a term may jump at breakpoints, as it changes with more than states, time and parameters."""
+    steady = {"q", *TIME_LEAVES, *map(parameter_leaf, problem.parameters)}
+    steady |= {extra_leaf(name) for name, extra in problem.extras.items() if extra.is_state or extra.has_rate}
+    if not isinstance(problem.dynamics, System):
+        steady.add("v")
+    pattern = graph_of(problem, [term]).leaf_pattern(term.quantity)
+    return any(np.any(part) for leaf, part in pattern.items() if leaf not in steady)
 
 
 def _depends(problem: Problem, term: Term, leaf: str) -> bool:

@@ -1,6 +1,7 @@
 """The parts of a problem: from them follow blocks, widths, names and units of terms, and copies on meshes.
 
-Breakpoints of data, where a given curve jumps or bends, become breakpoints of a collocation mesh.
+Breakpoints of data, where a given curve jumps or bends, and the ends of windows become breakpoints of a
+collocation mesh.
 
 On an interval inside which a given curve jumps, no polynomial meets x' = f: errors stay as large as the jump
 whatever the order. With a breakpoint there both sides are smooth.
@@ -68,6 +69,7 @@ from trajopt.terms.term import BlockTerm, ComponentTerm, SliceTerm, StateTerm, c
 
 START_TIME = "start time"  # the parameter of a motion whose start is free
 PURE = "1"  # the unit of a number without one
+SHORTEST_WINDOW = 1e-5  # of an arc: a shorter one has no interval of its own
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
@@ -141,9 +143,7 @@ class ProblemParts:
         other = self.independent_copy()
         other._tested_blocks = self._tested_blocks  # a block that is tested on one mesh is tested on all
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
-        for each in (*self.costs, *self.constraints):
-            other.trajectory = each.over.placed_on(other.trajectory)
-        other.trajectory = at_breakpoints(other.trajectory, other.datasets.values(), other.start_time)
+        other.trajectory = at_breakpoints(other, other.trajectory)
         if self.lower_continuities:
             check_borders(other.trajectory, self.lower_continuities)
         other.extras = curves_on(self.extras, other.trajectory) if self.extras else {}
@@ -420,34 +420,66 @@ def fitting_trajectory(dynamics: Dynamics, trajectory: Trajectory) -> Trajectory
     return trajectory.for_equations_of_order(1 if isinstance(dynamics, System) else 2)
 
 
-def at_breakpoints(trajectory: Trajectory, datasets: Collection[Data], start: float | None) -> Trajectory:
-    """A collocation mesh with the breakpoints of data whose places are known; another trajectory as it is.
+def at_breakpoints(
+    problem: ProblemParts, trajectory: Trajectory, stated: Collection[NodeSet] = ()
+) -> Trajectory:
+    """The trajectory with breakpoints and nodes where the problem, and what is `stated`, needs them.
 
-    start : when the motion starts, in seconds, None where that is free; then, and where a duration is free,
-        data in seconds have no place. The same data twice change nothing.
+    A collocation mesh gets breakpoints at the ends of windows and where given data jump or bend, if these
+    places are known: data in seconds have none where the start or a duration is free. Another trajectory gets
+    the nodes of single times alone. The same once more changes nothing.
     """
-    if trajectory.scheme is None:
-        return trajectory
-    if any(data.interpolation == "steps" for data in datasets) and trajectory.scheme.points == "lobatto":
+    overs = [each.over for each in (*problem.costs, *problem.constraints, *problem.integrals)] + [*stated]
+    mesh, no_window = trajectory, bool(stated) and all(over.window(trajectory) is None for over in stated)
+    if trajectory.scheme is not None and not no_window:
+        windows = _from_windows(overs, trajectory)
+        mesh = _with_breakpoints(trajectory, _from_data(problem, trajectory), windows)
+    for over in stated if stated and mesh is trajectory else overs:
+        mesh = over.placed_on(mesh)
+    return mesh
+
+
+def _with_breakpoints(trajectory: Trajectory, of_data: Array, of_windows: Array) -> Trajectory:
+    """A collocation mesh with breakpoints at places, each by number of the arc plus normalised time in it."""
+    assert trajectory.scheme is not None
+    bases = []
+    for number, arc in enumerate(trajectory.arcs):
+        before, inside = arc.basis.breakpoints, _within_arc(of_data, number)
+        # Data with more than four breakpoints an interval leave the mesh as it is
+        inside = inside if inside.size <= 4 * arc.basis.span_count else np.empty(0)
+        places = np.union1d(inside, _within_arc(of_windows, number))
+        places = places[np.diff(places, prepend=-1.0) > SAME_TIME]
+        new = places[np.abs(places[:, None] - before).min(axis=1, initial=np.inf) > SAME_TIME]
+        if not new.size:
+            bases.append(arc.basis)
+            continue
+        kept = np.sort(np.concatenate([new, _far_from(before, new, places)]))
+        bases.append(trajectory.scheme.basis(kept, trajectory.continuity + 1))
+    unchanged = all(basis is arc.basis for basis, arc in zip(bases, trajectory.arcs, strict=True))
+    return trajectory if unchanged else trajectory.with_bases(bases)
+
+
+def _within_arc(places: Array, number: int) -> Array:
+    """Normalised times of the places inside an arc."""
+    return places[(places > number + SAME_TIME) & (places < number + 1.0 - SAME_TIME)] - number
+
+
+def _from_windows(overs: Iterable[NodeSet], trajectory: Trajectory) -> Array:
+    """The ends of windows; one that is too short for an interval of its own means its nodes."""
+    windows = [window for over in overs if (window := over.window(trajectory)) is not None]
+    return np.array([end for window in windows if np.ptp(window) >= SHORTEST_WINDOW for end in window])
+
+
+def _from_data(problem: ProblemParts, trajectory: Trajectory) -> Array:
+    """Places where given data jump or bend, if known; OptionError for steps on a mesh of Lobatto points."""
+    datasets, scheme = problem.datasets.values(), trajectory.scheme
+    if scheme and scheme.points == "lobatto" and any(data.interpolation == "steps" for data in datasets):
         raise OptionError(
             "data in steps need equations on one side of each jump alone, but Lobatto points are at the same "
             "time on both sides: use Trajectory.collocation(intervals, order, 'radau')"
         )
-    several = [_normalised(trajectory, data, start) for data in datasets if data.breakpoints.size]
-    if not several:
-        return trajectory
-    bases, places = [], np.unique(np.concatenate(several))
-    for number, arc in enumerate(trajectory.arcs):
-        inside = places[(places > number + SAME_TIME) & (places < number + 1.0 - SAME_TIME)] - number
-        before = arc.basis.breakpoints
-        new = inside[np.abs(inside[:, None] - before).min(axis=1, initial=np.inf) > SAME_TIME]
-        # Data with more than four breakpoints an interval leave the mesh as it is
-        if not new.size or inside.size > 4 * arc.basis.span_count:
-            bases.append(arc.basis)
-            continue
-        kept = np.sort(np.concatenate([new, _far_from(before, new, inside)]))
-        bases.append(trajectory.scheme.basis(kept, trajectory.continuity + 1))
-    return trajectory.with_bases(bases)
+    start = problem.start_time
+    return np.concatenate([np.empty(0), *(_normalised(trajectory, data, start) for data in datasets)])
 
 
 def _normalised(trajectory: Trajectory, data: Data, start: float | None) -> Array:
@@ -463,9 +495,9 @@ def _normalised(trajectory: Trajectory, data: Data, start: float | None) -> Arra
 
 
 def _far_from(before: Array, new: Array, places: Array) -> Array:
-    """The breakpoints before (k,) without those that lie beside new ones and are no places of data."""
+    """The breakpoints before (k,) without those that lie beside new ones and are no places themselves."""
     inner, widths = before[1:-1], np.diff(before)
-    # A breakpoint gives way to one of data within a quarter of the shorter neighbouring interval
+    # A breakpoint gives way to a place within a quarter of the shorter neighbouring interval
     near = np.abs(inner[:, None] - new).min(axis=1) < 0.25 * np.minimum(widths[:-1], widths[1:])
     own = np.abs(inner[:, None] - places).min(axis=1) <= SAME_TIME
     return np.concatenate([before[:1], inner[~near | own], before[-1:]])

@@ -83,6 +83,25 @@ class NodeSet(ABC):
         """The trajectory with the nodes that the set needs beside those that there are."""
         return trajectory
 
+    def window(self, trajectory: Trajectory) -> Window | None:
+        """First and last time of a window, by number of the arc plus normalised time; None for others."""
+        return None
+
+    def on_own_side(self, trajectory: Trajectory) -> Array:
+        """Mask of the `nodes` without those before a window's start, and after its end, at the same time.
+
+        Where a window begins at a breakpoint a control may jump: the node that ends the span before has the
+        value from before.
+        """
+        chosen, nodes, window = self.nodes(trajectory), trajectory.nodes, self.window(trajectory)
+        own = np.ones(nodes.count, dtype=bool)
+        if window is not None and window[1] - window[0] > 2.0 * SAME_TIME:
+            place = nodes.arc + nodes.s
+            pair = np.flatnonzero(np.diff(place) <= SAME_TIME)  # the earlier of two nodes at one time
+            own[pair[np.abs(place[pair] - window[0]) <= SAME_TIME]] = False
+            own[1 + pair[np.abs(place[pair] - window[1]) <= SAME_TIME]] = False
+        return own[chosen]
+
     @abstractmethod
     def mask(self, times: MotionSamples) -> Array:
         """Mask of the times (K,) that lie in the set."""
@@ -196,6 +215,9 @@ class TimeWindow(NodeSet):
         progress = (nodes.arc + nodes.s) / len(trajectory.arcs)
         return _some(np.flatnonzero(within(progress, self.written)), nodes, self)
 
+    def window(self, trajectory: Trajectory) -> Window:
+        return self.first * len(trajectory.arcs), self.last * len(trajectory.arcs)
+
     def mask(self, times: MotionSamples) -> Array:
         return within(times.along, self.written)
 
@@ -233,6 +255,12 @@ class ArcNodes(NodeSet):
         if self.part == "extra":
             return mine[1:-1][((nodes.weight == 0.0) & ~nodes.samples_only)[mine[1:-1]]]
         return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:], "whole": mine}[self.part]
+
+    def window(self, trajectory: Trajectory) -> Window | None:
+        if not isinstance(self.part, tuple):
+            return None
+        first, last = self.part
+        return self.arc + first, self.arc + last
 
     def mask(self, times: MotionSamples) -> Array:
         mine = times.arc == self.arc

@@ -225,10 +225,11 @@ def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
         names = problem.component_names(quantity, equal.size)
     at_end = constraint.over in (START, END)  # which needs no node
     chosen = constraint.over.nodes(problem.trajectory)
-    for k in chosen[constraint.over.carries_equations(problem.trajectory)]:
+    held = constraint.held_at(problem.trajectory) & equal
+    for k, own in zip(chosen[held.any(axis=1)], held[held.any(axis=1)], strict=True):
         arc = int(nodes.arc[k])
         shortest, longest = problem.trajectory.arcs[arc].duration_bounds
-        for component in map(int, np.flatnonzero(equal)):
+        for component in map(int, np.flatnonzero(own)):
             source, order = rows.places[number] + component, 0
             if leaf is None:
                 values = spline_map.global_jacobians[quantity][k][component]

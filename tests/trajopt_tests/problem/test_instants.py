@@ -62,7 +62,7 @@ def test_times_that_are_no_nodes_become_nodes_that_carry_nothing_else():
 
 def test_a_window_that_holds_samples_alone_holds_no_node():
     problem = decay()
-    problem.subject_to(trajopt.state("x"), upper=2.0, over=(0.299, 0.301))
+    problem.subject_to(trajopt.state("x"), upper=2.0, over=(0.3 - 1e-6, 0.3 + 1e-6))
     with pytest.raises(OptionError, match="no node lies in the window"):
         trajopt.transcribe(problem)
     assert trajopt.ArcNodes(0, "extra").nodes(problem.trajectory).size == 6  # left ends of Radau spans

@@ -213,7 +213,8 @@ def integral(term: Term, over: Over = "path") -> Integral:
 
         problem.subject_to(trajopt.integral(heat), upper=500.0)
 
-    over : "path", a window (s0, s1) of normalised time that ends at breakpoints, or `ArcNodes(arc, "whole")`
+    over : "path", a window (s0, s1) of normalised time, or `ArcNodes(arc, "whole")`. The ends of a window are
+        breakpoints, which a collocation mesh gets by itself
     It is the quadrature of the trajectory's rule, in the unit of the term times seconds. Raises OptionError
     for an object that is no term, and where nothing can be integrated.
     """
