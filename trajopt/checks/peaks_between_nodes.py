@@ -126,12 +126,14 @@ def single_times(over: NodeSet, curve: Curve) -> Array:
 def sample_times(solution: Solution, density: Density, interval: Interval | None = None) -> Array:
     """Times (K,) in an interval, the whole motion by default: nodes, times between, both sides of knots."""
     curve, nodes = solution.curve, np.unique(solution.node_times)
-    T = curve.duration
-    side = max(BORDER_SIDE * T, *(2.0 * data.rounding for data in solution.problem.datasets.values()), 0.0)
+    T, knots = curve.duration, curve.knot_times
+    rounding = max((2.0 * data.rounding for data in solution.problem.datasets.values()), default=0.0)
+    # Tables may end "for ever" later, at 1e15 s: that leaves out a thousandth of an interval at most
+    side = max(BORDER_SIDE * T, min(rounding, 1e-3 * float(np.diff(knots).min())))
     first, last = (0.0, T) if interval is None else (interval.first, interval.last)
     fractions = np.arange(density.between) / density.between
     between = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
-    knots, ends = curve.knot_times[1:-1], np.array([first, last])
+    knots, ends = knots[1:-1], np.array([first, last])
     every = [ends, between, nodes[-1:], knots - side, knots + side]
     # Intervals share the grid of the whole motion: their terms are evaluated together.
     every.append(np.linspace(0.0, T, density.whole + 1))

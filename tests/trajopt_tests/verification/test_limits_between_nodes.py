@@ -317,6 +317,16 @@ def test_a_control_that_steps_with_its_limit_passes_and_beyond_it_on_one_side_fa
         assert not report.holds and report.reason.startswith("cap: violated by 0.00")
 
 
+def test_a_table_that_ends_for_ever_later_leaves_no_time_out(plain):
+    """A table to 1e15 s is rounded to 2 s: samples so far from knots were none, and every limit held."""
+    problem = plain.problem.independent_copy()
+    times = sample_times(replace(plain, known_problem=problem), CHECK_DENSITY)
+    problem.data("rest", [0.0, 0.3, 1e15], [1.0, 2.0, 2.0], interpolation="steps")
+    late = sample_times(replace(plain, known_problem=problem), CHECK_DENSITY)
+    assert late.size >= times.size - plain.knot_times.size
+    assert np.diff(late).max() == pytest.approx(np.diff(times).max(), rel=1e-2)
+
+
 @pytest.mark.long
 def test_a_limit_that_steps_inside_an_interval_is_refused_with_the_remedy_that_helps():
     """No mesh meets a step at a known time where the duration is free, nor a comparison."""
