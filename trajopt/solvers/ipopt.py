@@ -330,7 +330,7 @@ class _Calls:
     def _wrong_residual(self, final: WarmStart) -> str:
         """The residuals by which a point that IPOPT calls solved is no optimum, in words; else ""."""
         kkt = kkt_residuals(self.nlp, final)
-        stationarity = kkt.stationarity / (kkt.dual_scale if FEASIBILITY * kkt.dual_scale < 1.0 else 1.0)
+        stationarity = kkt.stationarity / kkt.divisor
         size = max(1.0, float(np.abs(self.nlp.gradient(final.y)).max(initial=0.0)))
         complementarity = kkt.complementarity / kkt.complementarity_scale
         if max(stationarity, complementarity) <= max(WRONG, 10.0 * self.tol) * size:

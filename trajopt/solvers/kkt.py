@@ -84,10 +84,15 @@ class KKT:
     complementarity_scale: float
 
     @property
+    def divisor(self) -> float:
+        """What the stationarity is divided by: from a million on nothing, as where rows repeat each other."""
+        return self.dual_scale if FEASIBILITY * self.dual_scale < 1.0 else 1.0
+
+    @property
     def error(self) -> float:
         """The largest residual, stationarity and complementarity scaled as above."""
         return max(
-            self.stationarity / self.dual_scale,
+            self.stationarity / self.divisor,
             self.primal,
             self.complementarity / self.complementarity_scale,
             self.sign,
@@ -116,9 +121,20 @@ def limit_distances(nlp: Program, y: np.ndarray, rows: np.ndarray) -> np.ndarray
 
 
 def kkt_residuals(nlp: Program, answer: Result | WarmStart) -> KKT:
-    """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals."""
+    """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals.
+
+    Multipliers of rows that repeat each other may cancel at 1e16, where rounding takes a whole gradient in: a
+    stationarity that is not divided is no less than the rounding of its sum.
+    """
     of_rows = multipliers_of(nlp, answer)[0]
-    return kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
+    found = kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
+    if found.divisor == found.dual_scale:
+        return found
+    parts = np.abs(np.asarray(nlp.jacobian(answer.y)) * of_rows[nlp.jacobian_rows])
+    sums = np.bincount(nlp.jacobian_columns, parts, minlength=nlp.variable_count)
+    sizes = getattr(nlp, "unknown_sizes", None)
+    rounding = np.finfo(float).eps * largest(sums if sizes is None else sizes * sums)
+    return replace(found, stationarity=max(found.stationarity, rounding))
 
 
 def kkt_residuals_of(

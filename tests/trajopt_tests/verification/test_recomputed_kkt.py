@@ -1,12 +1,15 @@
 """KKT residuals computed again: the factor of the objective is that of the solve, within bounds."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import problems
 import trajopt
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.solver import WarmStart
 from trajopt.verification.verify import COARSEST, point_and_kkt, rebuilt_program
 
 
@@ -36,3 +39,42 @@ def test_a_factor_told_by_a_file_makes_no_error_a_hundred_times_smaller_or_more(
     own = replace(found, scaling=program.nlp.scaling, point=None)
     forged = replace(own, scaling=replace(program.nlp.scaling, objective=1e-30))
     assert point_and_kkt(bent, forged)[1].error >= point_and_kkt(bent, own)[1].error / COARSEST
+
+
+def _half(name, start=None, end=None):
+    system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=(0.1, 1.9)), name=name)
+    problem.minimize(trajopt.state("u") ** 2)
+    if start is not None:
+        problem.start_at(x=start)
+    if end is not None:
+        problem.end_at(x=end)
+    return problem
+
+
+@pytest.mark.long
+def test_links_that_are_stated_twice_hide_no_gradient_in_rounding():
+    """Their multipliers cancelled at 1e16: 6.098 for 0.875 was stationary to 1e-9, and passed."""
+    first, second = _half("first", start=[0.0, 0.0]), _half("second", end=[2.0, 0.0])
+    phases = trajopt.Phases(first, second)
+    for name in ("meet", "meet again"):
+        phases.link(trajopt.q, first.at("end"), second.at("start"), name=name)
+    solution = trajopt.solve(phases, refine=None)
+    assert solution.verify().holds
+    assert solution.objective == pytest.approx(12.0 * 2.0**2 / 3.8**3, rel=1e-5)
+
+
+@pytest.mark.parametrize("cancelling", [0.0, 1e3, 1e17])
+def test_a_gradient_that_huge_multipliers_take_in_counts(cancelling):
+    """0.5 |y - 1|^2 at y = 0, and one row three times: no multipliers make a stationary point of it."""
+    rows = np.repeat(np.arange(3), 2)
+    program = SimpleNamespace(
+        variable_count=2, row_count=3, unknown_sizes=None,
+        jacobian_rows=rows, jacobian_columns=np.tile([0, 1], 3),
+        row_lower=np.zeros(3), row_upper=np.zeros(3), lower=np.full(2, -np.inf), upper=np.full(2, np.inf),
+        rows=lambda y: np.repeat(y[0] - y[1], 3), jacobian=lambda y: np.tile([1.0, -1.0], 3),
+        gradient=lambda y: y - 1.0,
+    )  # fmt: skip
+    point = WarmStart(np.zeros(2), cancelling * np.array([1.0, 1.0, -2.0]))
+    found = kkt_residuals(program, point)
+    assert found.error > 0.1 and kkt_residuals(program, WarmStart(np.ones(2))).error == 0.0
