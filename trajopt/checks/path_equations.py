@@ -147,9 +147,9 @@ def part_sums(solution: Solution, several: Sequence[Term], times: Array) -> dict
 
 
 def data_parts(solution: Solution, several: Sequence[Term], times: Array) -> dict[str, Array]:
-    """The largest size of what data add to a term at times (K,), (width,), where no curve changes that.
+    """Sizes of what data add to terms at times (K,), (K, width), where no curve changes that.
 
-    y - y without the data, here and where all curves are half as large; zero where these differ.
+    |y - y without the data|, here and where all curves are half as large; zero where these differ.
     """
     problem = solution.problem
     if not several or not problem.datasets:
@@ -171,7 +171,7 @@ def data_parts(solution: Solution, several: Sequence[Term], times: Array) -> dic
     for quantity, own in added[0].items():
         size = np.abs(own).max(axis=0, initial=0.0)
         apart = np.abs(own - added[1][quantity]).max(axis=0, initial=0.0) <= AGREEMENT * size
-        found[quantity] = np.where(apart, size, 0.0)
+        found[quantity] = np.where(apart, np.abs(own), 0.0)
     return found
 
 

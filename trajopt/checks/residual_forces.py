@@ -60,7 +60,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
 from trajopt.solution.solution import Solution
-from trajopt.solvers.solver import ROUNDING
+from trajopt.solvers.solver import FEASIBILITY, ROUNDING
 from trajopt.splines.node_sets import PATH, MotionSamples
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
@@ -276,7 +276,8 @@ def equation_scales(
     Of a torque equation over a part of the motion, the residual at which a force in its direction alone is as
     large as the largest real one (`residual_forces`); of others the largest sum of parts (`part_sums`), to
     which torque equations at single times add gravity and loads (`static_parts`). Of a limit of zero this is
-    at most one unit, or what data add to its term (`data_parts`): "cap" - u >= 0 is as large as its cap.
+    at most one unit, or the least that data add to its term (`data_parts`): "cap" - u >= 0 is as large as its
+    cap where that is lowest, between nodes too, but not where it is zero.
 
     forces : `residual_forces` at these times, where they are known
     """
@@ -308,9 +309,15 @@ def equation_scales(
         if constraint in scales:
             scales[constraint][component] = scale
     limits = [each for each in scales if each.zero_bounded.any() and each.scale is None]
-    added = data_parts(solution, [each.term for each in limits], here.times)
+    every = dense_samples(solution) if limits and solution.problem.datasets else here
+    added = data_parts(solution, [each.term for each in limits], every.times)
     for limit in limits:
-        most = np.maximum(added.get(limit.term.quantity, 1.0), 1.0)
+        sizes = added.get(limit.term.quantity, np.empty((0, limit.lower.size)))
+        there = limit.over.mask(every) if limit.holds_over_time else np.ones(every.times.size, bool)
+        sizes = sizes[there[: len(sizes)]]
+        none = FEASIBILITY * np.minimum(sizes.max(axis=0, initial=0.0), scales[limit])
+        most = np.where(sizes > none, sizes, np.inf).min(axis=0, initial=np.inf)
+        most = np.where(np.isfinite(most), np.maximum(most, 1.0), 1.0)
         scales[limit] = np.where(limit.zero_bounded, np.minimum(scales[limit], most), scales[limit])
     return scales
 

@@ -180,20 +180,34 @@ def test_a_value_that_ends_at_a_limit_of_zero_is_not_compared_with_itself(upper,
 
 @pytest.mark.long
 def test_a_limit_by_data_is_as_large_as_the_data_and_no_product_of_them_is():
-    """A force of 2 MN below a cap of 1.5 to 3 MN: its rounding in IPOPT is 0.1 N, no violation of 1e-6."""
+    """A force of 2 MN below a cap of 1.5 to 3 MN: its rounding in IPOPT is 0.1 N, no violation of 1e-6.
+
+    The cap counts where it is lowest, but not where it is zero: 0.1 % of 3 MN is all of a cap of 3 kN.
+    """
     unit = 1e6
     system = trajopt.system(("momentum",), ("force",), lambda node: [node.force])
-    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(3, 3, duration=1.0))
-    problem.start_at(x=[0.0])
-    problem.end_at(x=[2.0 * unit])
-    problem.data("cap", [0.0, 0.5, 1.0], [1.5 * unit, 3.0 * unit, 3.0 * unit], interpolation="steps")
     cap = trajopt.term(lambda node: node.data("cap") - node.force, name="cap")
-    problem.subject_to(cap, lower=0.0, name="cap")
-    problem.minimize((1.0 / unit**2) * trajopt.state("force") ** 2)
-    solution = trajopt.solve(problem)
+
+    def capped(times, caps):
+        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(3, 3, duration=1.0))
+        problem.start_at(x=[0.0])
+        problem.end_at(x=[2.0 * unit])
+        problem.data("cap", times, caps, interpolation="steps")
+        problem.subject_to(cap, lower=0.0, name="cap")
+        problem.minimize((1.0 / unit**2) * trajopt.state("force") ** 2)
+        return problem
+
+    solution = trajopt.solve(capped([0.0, 0.5, 1.0], [1.5 * unit, 3.0 * unit, 3.0 * unit]))
     report = solution.verify()
     assert report.holds, report.reason
-    assert next(line for line in report.violations if line.name == "cap").scale == pytest.approx(2.5 * unit)
+    assert next(line for line in report.violations if line.name == "cap").scale == pytest.approx(1.5 * unit)
+    for low, scale in ((3e3, 3e3), (0.0, 1.5 * unit)):
+        lines = (
+            replace(solution, known_problem=capped([0.0, 0.9, 0.95], [1.5 * unit, low, 1e15]))
+            .verify()
+            .violations
+        )
+        assert next(line for line in lines if line.name == "cap").scales[0] == pytest.approx(scale)
     power = trajopt.term(lambda node: (node.data("cap") - node.force) * node.momentum / unit**2, name="power")
     solution.problem.subject_to(power, lower=0.0, name="power")
     solution.problem.subject_to(cap - 2000.0, lower=0.0, name="margin")
