@@ -284,17 +284,19 @@ def _row_factors(
     sides[~np.isfinite(sides)] = 0.0
     # A side of -1e12 that stands for "no limit" must not loosen the tolerance of the other one, of 10.
     smaller = np.where(np.all(sides > 0.0, axis=0), sides.min(axis=0), np.inf)
-    # Rows are divided by at most ten times the smaller of their limits, whatever the larger one is
-    size = np.minimum(sides.max(axis=0), 10.0 * smaller)
-    steepest = np.zeros(size.size)
+    steepest = np.zeros(sides.shape[1])
     # Entries that are not finite are left to the solver, which names their term; they must not become bounds.
     known = np.isfinite(jacobian)
     np.maximum.at(steepest, jacobian_rows[known], np.abs(jacobian[known]))
+    slope = np.clip(steepest, np.maximum(least, NOT_ZERO), np.divide(most, NEGLIGIBLE))
+    # Beside zero, [0, 1e9] held a distance to 0.1 m: a hundredfold slope stands for the limit of zero
+    of_zero = ((bounds.lower == 0.0) | (bounds.upper == 0.0)) & np.isfinite(bounds.lower - bounds.upper)
+    smaller = np.where(of_zero & (sides.max(axis=0) > 0.0), 100.0 * slope, smaller)
+    # Rows are divided by at most ten times the smaller of their limits, whatever the larger one is
+    size = np.minimum(sides.max(axis=0), 10.0 * smaller)
     # Limits far narrower than a row's gradient, such as a band of millimetres, would make it a wall.
     narrow = np.maximum(size, np.minimum(steepest, 1.0))
-    return 1.0 / np.where(
-        size > 0.0, narrow, np.clip(steepest, np.maximum(least, NOT_ZERO), np.divide(most, NEGLIGIBLE))
-    )
+    return 1.0 / np.where(size > 0.0, narrow, slope)
 
 
 def _objective_factor(value: float, gradient: Array, curvature: Callable[[], float]) -> float:

@@ -179,6 +179,23 @@ def test_a_value_that_ends_at_a_limit_of_zero_is_not_compared_with_itself(upper,
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("solver", [trajopt.Ipopt(), trajopt.InteriorPoint()])
+def test_a_bound_beyond_all_that_happens_does_not_loosen_a_limit_of_zero(solver):
+    """Rows were divided by it: [0, 1e9] gave a motion that ends 0.1 m below zero, and 8.4 for 10.25."""
+    system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(3, 3, duration=2.0))
+    problem.start_at(x=[1.0, 0.0])
+    room = trajopt.term(lambda node: node.x + 0.1 * node.x**2, name="room")
+    problem.subject_to(room, 0.0, 1e9, over="end")
+    problem.minimize(trajopt.term(lambda node: node.u**2, name="effort"))
+    problem.minimize(trajopt.term(lambda node: (node.x + 1.0) ** 2, name="way"), over="end", weight=10.0)
+    solution = trajopt.solve(problem, solver=solver, refine=None)
+    # From rest to zero in 2 s: u = 3 (t - 2) / 8, of which the integral of the square is 3 / 8
+    assert solution.objective == pytest.approx(10.375, rel=1e-6)
+    assert solution.verify().holds, solution.verify().reason
+
+
+@pytest.mark.long
 def test_a_limit_by_data_is_as_large_as_the_data_and_no_product_of_them_is():
     """A force of 2 MN below a cap of 1.5 to 3 MN: its rounding in IPOPT is 0.1 N, no violation of 1e-6.
 
