@@ -85,7 +85,7 @@ class KKT:
 
     @property
     def divisor(self) -> float:
-        """What the stationarity is divided by: from a million on nothing, as where rows repeat each other."""
+        """The divisor of the stationarity: one from a million on, as where rows repeat each other."""
         return self.dual_scale if FEASIBILITY * self.dual_scale < 1.0 else 1.0
 
     @property
