@@ -112,6 +112,9 @@ def read_mesh(file: Path, what: str) -> Any:
             f"{what} is the mesh {file.name!r}, which needs trimesh: pip install 'trajopt-splines[meshes]'"
         ) from error
     try:
+        with file.open("rb") as stream:
+            if hint := lfs_hint(stream.read(HEAD)):
+                raise ValueError(f"it holds no mesh{hint}")
         mesh: Any = trimesh.load(file, force="mesh")
         mesh.apply_scale(mesh_unit(file))
         vertices = np.asarray(mesh.vertices, dtype=float).reshape(-1, 3)
@@ -121,11 +124,7 @@ def read_mesh(file: Path, what: str) -> Any:
             "pip install 'trajopt-splines[meshes]'"
         ) from error
     except Exception as error:  # a reader of a foreign format may raise anything
-        hint = lfs_hint(file.read_bytes())
-        raise UrdfError(f"{what}: the mesh {str(file)!r} cannot be read: {error}{hint}") from error
+        raise UrdfError(f"{what}: the mesh {str(file)!r} cannot be read: {error}") from error
     if len(vertices) < 4 or not np.isfinite(vertices).all():
-        hint = lfs_hint(file.read_bytes())
-        raise UrdfError(
-            f"{what}: the mesh {str(file)!r} has {len(vertices)} vertices, or some not finite{hint}"
-        )
+        raise UrdfError(f"{what}: the mesh {str(file)!r} has {len(vertices)} vertices, or some not finite")
     return mesh

@@ -120,12 +120,8 @@ def remainders(problem, term, seed=0):
     first = ahead - here - STEPS * slope
     if not graph.has_curvature:
         return here, first, None
-    second = {pair: np.zeros((3, *part.shape)) for pair, part in graph.hessian_pattern(chain.used).items()}
-    through = chain.hessian(u, D, chain.adjoints(partials, adjoint), second)
-    bend = 0.0 if through is None else float(np.einsum("ki,kij,kj->", stacked, through, stacked))
-    for (leaf, other), part in second.items():
-        both = np.einsum("ki,kij,kj->", direction[leaf], part, direction[other])
-        bend += both if leaf == other else 2.0 * both
+    H = chain.hessian(u, D, chain.adjoints(partials, adjoint))
+    bend = float(np.einsum("ki,kij,kj->", stacked, H, stacked))
     return here, first, first - 0.5 * STEPS**2 * bend
 
 
