@@ -92,6 +92,19 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
     return Interval(float(first), float(last))
 
 
+def mask_from_inside(over: NodeSet, here: MotionSamples, curve: Curve) -> Array:
+    """Mask of the times (K,) in a set, without the other sides of breakpoints where it begins or ends."""
+    if not isinstance(over, TimeWindow | ArcNodes) or getattr(over, "arc", 0) >= len(curve.bases):
+        return over.mask(here)
+    side, interval = BORDER_SIDE * curve.duration, interval_of(over, curve)
+    # Ends of an interval are one side within; a time on the other side of the breakpoint is two sides away
+    return (
+        over.mask(here)
+        & (here.times > interval.first - 1.5 * side)
+        & (here.times < interval.last + 1.5 * side)
+    )
+
+
 def intervals_of(solution: Solution, constraints: Iterable[Constraint]) -> dict[Constraint, Interval]:
     """The constraints that are meant for all times of an interval of the motion, and that interval."""
     found = {}
@@ -129,12 +142,14 @@ def sample_times(solution: Solution, density: Density, interval: Interval | None
     T, knots = curve.duration, curve.knot_times
     rounding = max((2.0 * data.rounding for data in solution.problem.datasets.values()), default=0.0)
     # Tables may end "for ever" later, at 1e15 s: that leaves out a thousandth of an interval at most
-    side = max(BORDER_SIDE * T, min(rounding, 1e-3 * float(np.diff(knots).min())))
+    spans, knots = np.diff(knots), knots[1:-1]
+    sides = np.minimum(rounding, 1e-3 * np.minimum(spans[:-1], spans[1:]))
+    sides = np.maximum(BORDER_SIDE * T, sides)
     first, last = (0.0, T) if interval is None else (interval.first, interval.last)
     fractions = np.arange(density.between) / density.between
     between = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
-    knots, ends = knots[1:-1], np.array([first, last])
-    every = [ends, between, nodes[-1:], knots - side, knots + side]
+    ends = np.array([first, last])
+    every = [ends, between, nodes[-1:], knots - sides, knots + sides]
     # Intervals share the grid of the whole motion: their terms are evaluated together.
     every.append(np.linspace(0.0, T, density.whole + 1))
     if density.whole * (last - first) < density.least * T:
@@ -143,10 +158,10 @@ def sample_times(solution: Solution, density: Density, interval: Interval | None
     times = np.unique(times[(times >= first) & (times <= last)])
     times = np.unique(np.concatenate([times, *_samples_of_data(solution, times)]))
     # Grids share times, equal but for rounding: one of a pair stands, or no peak lies between neighbours.
-    times = times[np.append(True, np.diff(times) > 0.25 * side)]
+    times = times[np.append(True, np.diff(times) > 0.25 * BORDER_SIDE * T)]
     times[-1] = last
     # At a knot itself curves have the values of one side of it, and data in steps may have those of the other
-    begun, ended = (np.searchsorted(knots + beside, times) for beside in (-0.5 * side, 0.5 * side))
+    begun, ended = (np.searchsorted(knots + beside, times) for beside in (-0.5 * sides, 0.5 * sides))
     return times[begun == ended]
 
 

@@ -53,7 +53,7 @@ from trajopt.checks.path_equations import (
     scale_of,
     torque_equations,
 )
-from trajopt.checks.peaks_between_nodes import dense_samples
+from trajopt.checks.peaks_between_nodes import dense_samples, mask_from_inside
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
@@ -286,7 +286,8 @@ def equation_scales(
     distinct = {c.term.quantity: c.term for c in equations}
     sums, scales = part_sums(solution, list(distinct.values()), here.times), {}
     for constraint in equations:
-        there = constraint.over.mask(here) if constraint.holds_over_time else np.zeros(0, bool)
+        is_long = constraint.holds_over_time
+        there = mask_from_inside(constraint.over, here, solution.curve) if is_long else np.zeros(0, bool)
         found = sums[constraint.term.quantity]
         given = constraint.scale
         scales[constraint] = (
@@ -313,8 +314,9 @@ def equation_scales(
     added = data_parts(solution, [each.term for each in limits], every.times)
     for limit in limits:
         sizes = added.get(limit.term.quantity, np.empty((0, limit.lower.size)))
-        there = limit.over.mask(every) if limit.holds_over_time else np.ones(every.times.size, bool)
-        sizes = sizes[there[: len(sizes)]]
+        if len(sizes) and not limit.over.is_difference:
+            there = mask_from_inside(limit.over, every, solution.curve)
+            sizes = sizes[there] if there.any() else sizes
         none = FEASIBILITY * np.minimum(sizes.max(axis=0, initial=0.0), scales[limit])
         most = np.where(sizes > none, sizes, np.inf).min(axis=0, initial=np.inf)
         most = np.where(np.isfinite(most), np.maximum(most, 1.0), 1.0)

@@ -183,7 +183,10 @@ class Constraint:
             return np.zeros((self.over.nodes(trajectory).size, equal.size), dtype=bool)
         limits = self.over.carries_limits(trajectory, self.continuous)
         held = np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
-        return held & self.over.on_own_side(trajectory)[:, None] if self.jumps else held
+        if not self.jumps:
+            return held
+        own = held & self.over.on_own_side(trajectory)[:, None]
+        return np.where(own.any(axis=0), own, held)  # an instant at a breakpoint has the node before it alone
 
 
 def limits_over_path(constraints: Iterable[Constraint], quantity: str, width: int) -> tuple[Array, Array]:

@@ -178,12 +178,22 @@ def depends_on_jerk(problem: Problem, term: Term) -> bool:
 
 
 def may_jump(problem: Problem, term: Term) -> bool:
-    """True if a term may jump at breakpoints, as it changes with more than states, time and parameters."""
+    """True if a term may jump at breakpoints, as it changes with more than states, time and parameters.
+
+    Data in steps jump as well.
+    """
     steady = {"q", *TIME_LEAVES, *map(parameter_leaf, problem.parameters)}
     steady |= {extra_leaf(name) for name, extra in problem.extras.items() if extra.is_state or extra.has_rate}
     if not isinstance(problem.dynamics, System):
         steady.add("v")
-    pattern = graph_of(problem, [term]).leaf_pattern(term.quantity)
+    graph = graph_of(problem, [term])
+    if any(
+        f"data:{name}" in graph.width
+        for name, own in problem.datasets.items()
+        if own.interpolation == "steps"
+    ):
+        return True
+    pattern = graph.leaf_pattern(term.quantity)
     return any(np.any(part) for leaf, part in pattern.items() if leaf not in steady)
 
 

@@ -378,14 +378,23 @@ def costs_less(program: NLP | LinkedProgram, before: Array, now: Array, bought: 
     """True if the objective falls by more than 1 % from one point to another, and costs are left there.
 
     An optimum that costs nothing is approached without end: more than 1 % must be left, and the objective be
-    more than what rounding d of unknowns y, 1e-12 |y|, leaves of it, |f'| d + d |f''| d / 2.
+    more than rounding.
 
     bought : by violations of rows, added to the objective there
     """
     here, there = float(program.objective(before)), float(program.objective(now)) + bought
     least = BETWEEN * max(abs(here), abs(there))
-    if not (here - there > least and abs(there) > least and program.has_hessian):
+    return here - there > least and abs(there) > least and is_above_rounding(program, before)
+
+
+def is_above_rounding(program: NLP | LinkedProgram, before: Array) -> bool:
+    """True if the objective at y is more than rounding d of unknowns, 1e-12 |y|, leaves of it.
+
+    That is |f'| d + d |f''| d / 2.
+    """
+    if not program.has_hessian:
         return False
+    here = float(program.objective(before))
     d, i, j = ROUNDING * np.abs(before), program.hessian_rows, program.hessian_columns
     entries = np.abs(program.hessian(before, np.zeros(program.row_count))) * np.where(i == j, 0.5, 1.0)
     return bool(abs(here) > np.abs(program.gradient(before)) @ d + entries @ (d[i] * d[j]))

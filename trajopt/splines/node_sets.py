@@ -97,7 +97,8 @@ class NodeSet(ABC):
         own = np.ones(nodes.count, dtype=bool)
         if window is not None and window[1] - window[0] > 2.0 * SAME_TIME:
             place = nodes.arc + nodes.s
-            pair = np.flatnonzero(np.diff(place) <= SAME_TIME)  # the earlier of two nodes at one time
+            # The last node of a span, where the next span begins at the same time
+            pair = np.flatnonzero((np.diff(place) <= SAME_TIME) & (np.diff(nodes.span) > 0))
             own[pair[np.abs(place[pair] - window[0]) <= SAME_TIME]] = False
             own[1 + pair[np.abs(place[pair] - window[1]) <= SAME_TIME]] = False
         return own[chosen]
@@ -239,6 +240,15 @@ class ArcNodes(NodeSet):
 
     arc: int
     part: ArcPart | Window = "inside"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.part, tuple):
+            return
+        numbers = len(self.part) == 2 and all(isinstance(s, Real) for s in self.part)
+        if not (numbers and -SAME_TIME <= self.part[0] <= self.part[1] <= 1.0 + SAME_TIME):
+            raise OptionError(
+                f"the part of an arc is {short_repr(self.part)}: a window is (s0, s1) with 0 <= s0 <= s1 <= 1"
+            )
 
     @property
     def integrates(self) -> bool:  # type: ignore[override]  # here it depends on the part

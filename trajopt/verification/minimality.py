@@ -23,7 +23,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST, costs_at
-from trajopt.solution.journal import AS_LARGE, costs_less, is_far_below
+from trajopt.solution.journal import AS_LARGE, costs_less, is_above_rounding, is_far_below
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import (
@@ -34,7 +34,7 @@ from trajopt.solvers.kkt import (
     multipliers_of,
 )
 from trajopt.solvers.run import run_solver
-from trajopt.solvers.solver import DENSE, ROUNDING, Program, Run, WarmStart
+from trajopt.solvers.solver import DENSE, ROUNDING, Program, Run, StartKind, WarmStart
 from trajopt.transcription.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.verification.cost_jumps import lower_across_jumps
@@ -267,10 +267,10 @@ def lower_by_a_solve(nearby: NearbyPoints) -> str:
     """
     nlp, point = nearby.nlp, nearby.point
     here = float(nlp.objective(point.y))
-    if not is_far_below(abs(here)):
+    if not (is_far_below(abs(here)) and is_above_rounding(nlp, point.y)):
         return ""
-    finer = nlp.with_objective_times(AS_LARGE / abs(here))
-    found = run_solver(Ipopt(tol=TIGHT, max_iterations=FURTHER), finer, WarmStart(point.y), Run())
+    finer, near = nlp.with_objective_times(AS_LARGE / abs(here)), Run(start_kind=StartKind.NEAR_START)
+    found = run_solver(Ipopt(tol=TIGHT, max_iterations=FURTHER), finer, WarmStart(point.y), near)
     if (moved := nearby.moved(found.y)) is None:
         return ""
     bought = _bought(nlp, multipliers_of(nlp, point)[0], moved)

@@ -206,3 +206,48 @@ def test_compiled_programs_and_files_keep_windows(tmp_path):
     loaded = trajopt.Solution.load(tmp_path / "window.trajopt")
     assert loaded.verify().verdict == "PASS"
     assert trajopt.solve(loaded.problem).objective == pytest.approx(solution.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("window", [(0.3, 0.3 + 1e-6), (0.3 - 1e-6, 0.3)])
+@pytest.mark.parametrize("bound", ["upper", "equals"])
+def test_an_instant_at_a_breakpoint_keeps_a_row(window, bound):
+    problem = crossing(10)
+    problem.subject_to(trajopt.state("u"), over=window, **{bound: 0.5})
+    assert problem.constraints[-1].held_at(problem.trajectory).any()
+
+
+def test_a_single_time_beside_the_end_of_a_window_takes_no_row_away():
+    """0.1 + 0.2 is not 0.3: three nodes stand there, and the span that ends there has its own."""
+    alone, beside = crossing(7), crossing(7)
+    beside.minimize(trajopt.state("x") ** 2, over=[0.3])
+    rows = []
+    for problem in (alone, beside):
+        problem.subject_to(trajopt.state("u"), upper=0.5, over=(0.1, 0.1 + 0.2))
+        held = problem.constraints[-1].held_at(problem.trajectory)
+        rows.append(int(held.sum()))
+    assert rows[0] == rows[1] > 0
+
+
+@pytest.mark.parametrize("part", [(0.2, 0.4, 0.6), (0.2,), (0.5, 0.2), (-0.2, 0.5), (0.5, np.nan)])
+def test_a_part_of_an_arc_that_is_no_window_is_refused(part):
+    with pytest.raises(OptionError, match=r"the part of an arc is .* a window is"):
+        trajopt.ArcNodes(0, part)
+
+
+def test_a_refused_cost_leaves_no_breakpoint():
+    problem = crossing(10)
+    before = problem.trajectory
+    with pytest.raises(trajopt.TrajoptError, match="convex"):
+        problem.minimize(-trajopt.absolute(trajopt.state("u")), over=(0.27, 0.63))
+    assert problem.trajectory is before
+
+
+@pytest.mark.long
+def test_a_state_may_use_a_cap_that_steps_where_its_window_begins():
+    """x is near 0.45 at 0.27 s, where a cap on x steps from 0.2 to 0.5, which is what the window sees."""
+    problem = crossing(10)
+    problem.data("cap", [0.0, 0.27, 1.0], [0.2, 0.5, 0.5], interpolation="steps")
+    problem.subject_to(trajopt.Quantity("data:cap") - trajopt.state("x"), 0.0, over=(0.27, 0.4))
+    problem.minimize((trajopt.state("x") - 0.45) ** 2, over=(0.2, 0.35))
+    solution = trajopt.solve(problem, starts=1)
+    assert solution.verify().holds and solution.objective < 1e-9

@@ -81,3 +81,4 @@ def test_a_gradient_that_huge_multipliers_take_in_counts(cancelling):
     point = WarmStart(np.zeros(2), cancelling * np.array([1.0, 1.0, -2.0]))
     found = kkt_residuals(program, point)
     assert found.error > 0.1 and kkt_residuals(program, WarmStart(np.ones(2))).error == 0.0
+    assert cancelling < 1e6 or found.stationarity >= 4.0 * np.finfo(float).eps * cancelling

@@ -10,6 +10,8 @@ import dynamics
 import trajopt
 from benchmarks.published.textbook import aly_chan
 from trajopt.checks.path_equations import part_sums
+from trajopt.checks.peaks_between_nodes import dense_samples
+from trajopt.checks.residual_forces import equation_scales
 
 
 def mass(arcs=1, start=0.0, end=1.0):
@@ -238,3 +240,17 @@ def test_a_limit_by_data_is_as_large_as_the_data_and_no_product_of_them_is():
         assert reason.startswith("below: violated by 1e+05 at a node"), reason
         assert ("zero is compared with one unit here" in reason) == (scale is None)
         solution.problem.constraints.pop()
+
+
+@pytest.mark.long
+def test_a_limit_by_data_at_one_time_is_as_large_as_the_data_there():
+    """A cap of 100 N at first and of 1 MN at the end: what the end may exceed is measured by the latter."""
+    system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, duration=1.0))
+    problem.data("cap", [0.0, 0.5, 1.0], [100.0, 1e6, 1e6], interpolation="steps")
+    problem.start_at(x=[0.0, 0.0])
+    problem.subject_to(trajopt.Quantity("data:cap") - trajopt.state("u"), 0.0, over="end")
+    problem.minimize((1e-6 * trajopt.state("u") - 2.0) ** 2)
+    solution, limit = trajopt.solve(problem, starts=1), problem.constraints[-1]
+    scale = equation_scales(solution, [limit], dense_samples(solution))[limit]
+    assert solution.verify().holds and scale == pytest.approx(1e6, rel=1e-6)
