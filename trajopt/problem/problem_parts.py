@@ -427,7 +427,7 @@ def at_breakpoints(
 
     A collocation mesh gets breakpoints at the ends of windows and where given data jump or bend, if these
     places are known: data in seconds have none where the start or a duration is free. Another trajectory gets
-    the nodes of single times alone. The same once more changes nothing.
+    the nodes of single times alone.
     """
     overs = [each.over for each in (*problem.costs, *problem.constraints, *problem.integrals)] + [*stated]
     mesh, no_window = trajectory, bool(stated) and all(over.window(trajectory) is None for over in stated)
