@@ -228,8 +228,14 @@ GAVE_UP = (Status.STEP_TOO_SMALL, Status.INFEASIBLE)
 BOTH_FAILED = (*GAVE_UP, Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.ITERATION_LIMIT)
 
 
+def gave_up(found: Result) -> bool:
+    """True where another solver goes on: steps ended, or came to a point where a function is not finite."""
+    is_beyond = found.status is Status.EVALUATION_ERROR and found.iterations > 0
+    return is_beyond or found.status in GAVE_UP
+
+
 class FirstSolver(Solver, Protocol):
-    """A solver that is made for some programs, and ends with a status of `GAVE_UP` where another goes on."""
+    """A solver that is made for some programs; another goes on where it `gave_up`."""
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool: ...
 
@@ -261,7 +267,7 @@ class Fallback:
         counts = (run.max_iterations, getattr(self.then, "max_iterations", None))
         most = min((count for count in counts if count is not None), default=None)
         found = self.first.solve(nlp, first_start, replace(run, max_iterations=most))
-        if found.status not in GAVE_UP:
+        if not gave_up(found):
             return found
         after = continued(found, self.then, nlp, start, run)
         worse = after.status in BOTH_FAILED and not after.infeasibility <= found.infeasibility  # or NaN

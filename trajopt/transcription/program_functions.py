@@ -200,7 +200,9 @@ class ProgramFunctions(ProgramMaps):
 
     def objective(self, y: Array) -> float:
         """f(y)."""
-        value: Any = self.objective_weights @ self.at(y).stacked
+        stacked = self.at(y).stacked
+        with np.errstate(invalid="ignore"):  # zero times infinity far away: the solver takes a shorter step
+            value: Any = self.objective_weights @ stacked
         return value
 
     def rows(self, y: Array) -> Array:

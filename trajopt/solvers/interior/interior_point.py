@@ -23,7 +23,7 @@ from trajopt.solvers.interior.slack_program import PUSH, Iterate, Multipliers, P
 from trajopt.solvers.ipopt import WRONG, Ipopt
 from trajopt.solvers.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.run import GAVE_UP, SolverSettings, continued
+from trajopt.solvers.run import SolverSettings, continued, gave_up
 from trajopt.solvers.solver import (
     FEASIBILITY,
     FURTHER_ROWS,
@@ -100,7 +100,7 @@ class InteriorPoint(InteriorSteps):
         if not _is_made_for(nlp):
             return ipopt.solve(nlp, start, later)
         first = self.alone.solve(nlp, start, replace(later, start_kind=run.start_kind))
-        if first.status not in GAVE_UP:
+        if not gave_up(first):
             return first
         left = self.max_iterations - first.iterations - 1
         if left < 0:
@@ -108,7 +108,8 @@ class InteriorPoint(InteriorSteps):
         note = f"by IPOPT after {first.iterations} steps"
         rest = replace(ipopt, max_iterations=left)
         size = max(1.0, float(np.abs(nlp.start if start is None else start.y).max(initial=0.0)))
-        near = FEASIBILITY * np.abs(first.y).max(initial=0.0) <= size  # else IPOPT begins at the start again
+        near = FEASIBILITY * np.abs(first.y).max(initial=0.0) <= size
+        near &= first.status is not Status.EVALUATION_ERROR  # else IPOPT begins at the start again
         result = continued(first, rest, nlp, WarmStart(first.y) if near else start, later)
         is_met = result.converged or result.infeasibility <= self.feasibility < first.infeasibility
         told = (result.detail, note, "" if is_met else first.detail)
