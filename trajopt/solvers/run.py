@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from trajopt.base.arguments import check_count, check_instance, check_known, check_positive
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import EvaluationError, OptionError
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Solver, Status, WarmStart
@@ -282,9 +282,18 @@ def _at_point_of(found: Result, after: Result) -> Result:
 
 
 def continued(before: Result, solver: Solver, nlp: Program, start: WarmStart | None, run: Run) -> Result:
-    """The result of `solver` from `start`, with the iterations, the seconds and the history of both."""
+    """The result of `solver` from `start`, with the iterations, the seconds and the history of both.
+
+    It is `before` where that ended at what is not finite, as `solver` does at once.
+    """
     callback = counted_on(run.callback, [before])
-    return joined_results([before, run_solver(solver, nlp, start, replace(run, callback=callback))])
+    try:
+        after = run_solver(solver, nlp, start, replace(run, callback=callback))
+    except EvaluationError:
+        if before.status is not Status.EVALUATION_ERROR:
+            raise
+        return before
+    return joined_results([before, after])
 
 
 def counted_on(callback: Callback | None, before: Sequence[Result]) -> Callback | None:

@@ -111,6 +111,8 @@ class InteriorPoint(InteriorSteps):
         near = FEASIBILITY * np.abs(first.y).max(initial=0.0) <= size
         near &= first.status is not Status.EVALUATION_ERROR  # else IPOPT begins at the start again
         result = continued(first, rest, nlp, WarmStart(first.y) if near else start, later)
+        if result is first:
+            return first
         is_met = result.converged or result.infeasibility <= self.feasibility < first.infeasibility
         told = (result.detail, note, "" if is_met else first.detail)
         return replace(result, detail="; ".join(filter(None, told)))
