@@ -75,7 +75,7 @@ def _carried(
     before: RowGroup, rows: Array, after: RowGroup, coarse: Nodes, fine: Nodes, solution: Solution
 ) -> Array:
     """Multipliers (rows, width) of a group on the finer mesh."""
-    single = all(np.all(np.diff(group.weights.indptr) == 1) for group in (before, after))
+    single = before.takes_single_nodes and after.takes_single_nodes
     if not single or len(rows) == 1:
         return rows if len(rows) == after.shape[0] else np.zeros(after.shape)
     own, finer = before.weights.indices, after.weights.indices

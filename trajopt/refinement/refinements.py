@@ -196,8 +196,7 @@ def _on_more_nodes(solution: Solution, program: NLP) -> Array:
     found = [point.row_multipliers[:linear] * scaling.rows[:linear] / scaling.objective]
     cursor: dict[str, int] = defaultdict(int)
     for group in program.groups:
-        single = np.all(np.diff(group.weights.indptr) == 1)
-        old = is_old[group.weights.indices] if single else np.ones(group.shape[0], dtype=bool)
+        old = is_old[group.node] if group.takes_single_nodes else np.ones(group.shape[0], dtype=bool)
         first, rows = cursor[group.name], np.zeros(group.shape)
         last = cursor[group.name] = first + int(old.sum())
         given = solution.multipliers.get(group.name, np.empty((0, 0)))[first:last]

@@ -314,6 +314,11 @@ class RowGroup:
         full[self.kept] = values
         return full.reshape(self.has_lower.shape)
 
+    @property
+    def takes_single_nodes(self) -> bool:
+        """True if every row takes one node."""
+        return bool(np.all(np.diff(self.weights.indptr) == 1))
+
     @cached_property
     def node(self) -> Array:
         """The node that reports name for each row of the weights: the last one with a weight, (rows,).
