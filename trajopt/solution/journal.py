@@ -387,17 +387,17 @@ def costs_less(program: NLP | LinkedProgram, before: Array, now: Array, bought: 
     return here - there > least and abs(there) > least and is_above_rounding(program, before)
 
 
-def is_above_rounding(program: NLP | LinkedProgram, before: Array) -> bool:
+def is_above_rounding(program: NLP | LinkedProgram, y: Array) -> bool:
     """True if the objective at y is more than rounding d of unknowns, 1e-12 |y|, leaves of it.
 
     That is |f'| d + d |f''| d / 2.
     """
     if not program.has_hessian:
         return False
-    here = float(program.objective(before))
-    d, i, j = ROUNDING * np.abs(before), program.hessian_rows, program.hessian_columns
-    entries = np.abs(program.hessian(before, np.zeros(program.row_count))) * np.where(i == j, 0.5, 1.0)
-    return bool(abs(here) > np.abs(program.gradient(before)) @ d + entries @ (d[i] * d[j]))
+    here = float(program.objective(y))
+    d, i, j = ROUNDING * np.abs(y), program.hessian_rows, program.hessian_columns
+    entries = np.abs(program.hessian(y, np.zeros(program.row_count))) * np.where(i == j, 0.5, 1.0)
+    return bool(abs(here) > np.abs(program.gradient(y)) @ d + entries @ (d[i] * d[j]))
 
 
 class ByAttempts(ABC):
