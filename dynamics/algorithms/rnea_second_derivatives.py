@@ -287,7 +287,8 @@ def serial_second_derivatives(
     )
     curvature.add_gradient({name: gradient[:, i] for i, name in enumerate(MOTION)})
     n = len(virtual.T)
-    torques = {name: partials[:, :n, i] for i, name in enumerate(MOTION)}
+    by_motion = motion.outputs(*(partials[:, :n, i] for i in range(3)))
+    torques: dict[str, np.ndarray] = dict(zip(MOTION, by_motion, strict=True))
     curvature.add_multiplier(multiplier, first.values[:, :n], torques)
     return [curvature.found[pair] for pair in (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))]
 

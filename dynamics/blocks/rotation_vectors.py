@@ -64,7 +64,7 @@ class RotationVectorBlock:
         }
         own = {name: model.n for name in MOTION if name in self.inner.inputs}
         self.motion = tuple(own)
-        self._last: tuple[Any, dict[str, Array], Pairs] | None = None
+        self._last: tuple[Any, dict[str, Array], Pairs, dict[str, dict[str, Array]]] | None = None
         self.inputs: Mapping[str, int] = own | {
             name: self.inner.inputs[inner]
             for name, inner in self.input_names.items()
@@ -107,19 +107,25 @@ class RotationVectorBlock:
         motion = self._motion(u, 1)
         inner_inputs = self._inner_inputs(u, motion)
         values, inner, found = self.inner.value(inner_inputs), self.inner.partials(inner_inputs), {}
-        self._last = _content(inner_inputs), values, inner
+        forces: dict[str, dict[str, Array]] = {}
         for output, inner_output in self.output_names.items():
-            parts = [inner.get((inner_output, by)) for by in self.motion]
-            names = [by for by, part in zip(self.motion, parts, strict=True) if part is not None]
-            own = dict(zip(names, motion.outputs(*parts), strict=True))
-            for name, inner_name in self.input_names.items():
-                if (inner_output, inner_name) in inner:
-                    own[name] = inner[inner_output, inner_name]
+            own = self._by_own_motion(motion, inner, inner_output)
             if output in FORCES:
+                forces[output] = own
                 own = {name: motion.rows(part) for name, part in own.items()}
                 motion.add_chart_stiffness(own["q"], values[inner_output])
-            found |= {(output, name): part for name, part in own.items()}
-        return self._outputs(motion, values), {pair: found[pair] for pair in self._pattern}
+            found[output] = own
+        self._last = _content(inner_inputs), values, inner, forces
+        return self._outputs(motion, values), {
+            (output, name): found[output][self._inner_name(name)] for output, name in self._pattern
+        }
+
+    def _by_own_motion(self, motion: SerialMotion, inner: Pairs, output: str) -> dict[str, Array]:
+        """Derivatives of an output of the inner block by the robot's q, v and a and by its other inputs."""
+        parts = [inner.get((output, by)) for by in self.motion]
+        names = [by for by, part in zip(self.motion, parts, strict=True) if part is not None]
+        own = dict(zip(names, motion.outputs(*parts), strict=True))
+        return own | {name: inner[output, name] for name in self._further if (output, name) in inner}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 sum(adjoint . output) / du dw, (nodes, m_u, m_w)."""
@@ -131,21 +137,23 @@ class RotationVectorBlock:
                 weights[inner] = weights.get(inner, 0.0) + weight
         last, n = self._last, motion.arrays[0].shape[1]
         if last is not None and last[0] == _content(inner_inputs):
-            _, values, partials = last  # nobody was handed the arrays that are read here
+            _, values, partials, forces = last  # nobody was handed the arrays that are read here
         else:
             values, partials = self.inner.value(inner_inputs), self.inner.partials(inner_inputs)
+            forces = {
+                name: self._by_own_motion(motion, partials, name) for name in FORCES if name in self.outputs
+            }
         gradient = {name: np.zeros((len(u["q"]), n), motion.nodes.dtype) for name in self.motion}
         for (output, name), part in partials.items():
             if name in gradient and output in weights:
-                gradient[name] = gradient[name] + np.einsum("kr,kri->ki", weights[output], part)
+                gradient[name] = gradient[name] + (weights[output][:, None] @ part)[:, 0]
         widths = {**dict.fromkeys(self.motion, self.model.n), **self._further}
         found = SerialCurvature(motion, widths)
         found.add_planes(self.inner.curvature(inner_inputs, weights))
         found.add_gradient(gradient)
         for name in FORCES:
             if name in adjoints and name in self.outputs:
-                by_input = {key: part for (output, key), part in partials.items() if output == name}
-                found.add_multiplier(adjoints[name], values[name], by_input)
+                found.add_multiplier(adjoints[name], values[name], forces[name])
         return {
             (one, other): found.pair(self._inner_name(one), self._inner_name(other))
             for one, other in self._curvature_pattern

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from dynamics.kernels.rotation_vectors.polynomial import derivative_places
-from dynamics.kernels.rotation_vectors.serial_motion import MOTION, SOURCES, Part, SerialMotion, once
+from dynamics.kernels.rotation_vectors.serial_motion import MOTION, SOURCES, WHOLE, Part, SerialMotion, once
 from dynamics.kernels.rotation_vectors.serial_planes import add_chart_curvature, carry_planes
 
 PLANES = (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))
@@ -75,6 +75,8 @@ class SerialCurvature:
         return self.found[one, other]
 
     def rows(self, half: Array, name: str, by: str) -> list[Part]:
+        if name == by and name in MOTION:
+            return [(WHOLE, self.motion.rows(half))]
         transposed = self.motion.parts(np.swapaxes(half, 1, 2), name, by)
         return [(at, np.swapaxes(part, 1, 2)) for at, part in transposed]
 
@@ -96,22 +98,27 @@ class SerialCurvature:
     def add_multiplier(self, multiplier: Array, forces: Array, partials: Mapping[str, Array]) -> None:
         """Add the part of E lambda, where L is multiplier . tau; planes and gradient hold it constant.
 
-        multiplier : (nodes, n) lambda; forces : (nodes, n') tau_e; partials : input -> (nodes, n', width) its
-        derivatives
+        multiplier : (nodes, n) lambda; forces : (nodes, n') tau_e
+        partials : input -> (nodes, n', width) derivatives of tau_e by the robot's own q, v and a, as
+            `SerialMotion.outputs` gives them, and by others
         """
         motion = self.motion
         for chart in motion.charts:
-            own, at = motion.form.own[chart.coordinates], chart.coordinates
+            at = chart.coordinates
+            first = int(motion.form.own[at.start])
+            own = slice(first, first + 3)  # one behind the other, as the angles are that hold them
             bent = once(chart.E3, multiplier[:, at])
-            self.pair("q", "q")[:, at, at] += contracted(forces[:, own], bent)
+            by_q = self.pair("q", "q")
+            by_q[:, at, at] += contracted(forces[:, own], bent)
             turned = np.swapaxes(once(chart.E2, multiplier[:, at]), 1, 2)
+            products = turned @ np.concatenate([part[:, own] for part in partials.values()], axis=2)
+            column = 0
             for name, part in partials.items():
-                product = turned @ part[:, own]
-                for by in self.sources(name):
-                    for to, half in motion.parts(product, name, by):
-                        self.pair("q", by)[:, at, to] += half
-                        if by == "q":
-                            self.pair("q", "q")[:, to, at] += np.swapaxes(half, 1, 2)
+                product = products[:, :, column : column + part.shape[2]]
+                self.pair("q", name)[:, at] += product
+                if name == "q":
+                    by_q[:, :, at] += np.swapaxes(product, 1, 2)
+                column += part.shape[2]
 
 
 def contracted(adjoint: Array, tensor: Array) -> Array:
