@@ -127,21 +127,20 @@ class ExpressionBlock:
 
     def value_and_partials(self, u: Mapping[str, Array]) -> tuple[Values, Pairs]:
         """Both at once: what they share is computed once."""
+        values, slopes = self.value_and_nonzeros(u)
+        return values, _dense(self._pattern, slopes)
+
+    def value_and_nonzeros(self, u: Mapping[str, Array]) -> tuple[Values, Array]:
         found = self._value_and_jacobian(self._stack(u))
-        slopes = found[:, :, 1:]
-        return {name: found[:, rows, 0].copy() for name, rows in self._rows.items()}, {
-            (target, name): slopes[:, self._rows[target], self._columns[name]]
-            for target, name in self._pattern
-        }
+        return {name: found[:, rows].copy() for name, rows in self._rows.items()}, found[:, self._height :]
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        return _dense(self._curvature_pattern, self.curvature_nonzeros(u, adjoints))
+
+    def curvature_nonzeros(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Array:
         given = [adjoints[name] for name in self.outputs]
         adjoint = np.concatenate(given, axis=1) if len(given) > 1 else np.ascontiguousarray(given[0])
-        dense = self._hessian(self._stack(u), adjoint)
-        return {
-            (first, second): dense[:, self._columns[first], self._columns[second]]
-            for first, second in self._curvature_pattern
-        }
+        return self._hessian(self._stack(u), adjoint)
 
     def slope(self) -> ExpressionBlock:
         """dy/du as a block, for one input u of one component."""
@@ -194,12 +193,16 @@ class ExpressionBlock:
         import casadi
 
         u, y = self._inputs_and_outputs
-        return MappedExpression("value_and_jacobian", [u], casadi.horzcat(y, self._slopes))
+        slopes = _nonzeros(self._slopes, self._rows, self._columns, self._pattern)
+        return MappedExpression("value", [u], casadi.vertcat(y, *slopes))
 
     @cached_property
     def _hessian(self) -> MappedExpression:
+        import casadi
+
         (second, adjoint), (u, _) = self._second_slopes, self._inputs_and_outputs
-        return MappedExpression("hessian", [u, adjoint], second)
+        entries = _nonzeros(second, self._columns, self._columns, self._curvature_pattern)
+        return MappedExpression("value", [u, adjoint], casadi.vertcat(casadi.SX(0, 1), *entries))
 
     @cached_property
     def _pattern(self) -> Pairs:
@@ -260,10 +263,13 @@ class MappedExpression:
             buffers = self._buffers.__dict__
             if count not in buffers:
                 mapped = self._function.map(count)
-                buffers[count] = (mapped, *mapped.buffer())
-            _, buffer, evaluate = buffers[count]
-            for position, argument in enumerate(arguments):
-                buffer.set_arg(position, memoryview(argument.data))
+                inputs = [np.empty(argument.shape) for argument in arguments]
+                buffers[count] = (mapped, *mapped.buffer(), inputs)
+                for position, own in enumerate(inputs):
+                    buffers[count][1].set_arg(position, memoryview(own.data))
+            _, buffer, evaluate, inputs = buffers[count]
+            for own, argument in zip(inputs, arguments, strict=True):
+                np.copyto(own, argument)
             buffer.set_res(0, memoryview(result.data))
             evaluate()
         if self._place is not None:
@@ -271,6 +277,29 @@ class MappedExpression:
             dense[:, self._place] = result
             result = dense
         return result.reshape(count, *self._shape)
+
+
+def _nonzeros(
+    matrix: Expression, rows: Mapping[str, slice], columns: Mapping[str, slice], pattern: Pairs
+) -> list[Expression]:
+    """The nonzeros of a matrix of expressions in the order of the pairs of a pattern, row by row."""
+    number, entries = np.empty(matrix.shape, dtype=int), matrix.nonzeros()
+    row, column = (np.array(places, dtype=int) for places in matrix.sparsity().get_triplet())
+    number[row, column] = np.arange(len(entries))
+    own = (number[rows[one], columns[other]][part] for (one, other), part in pattern.items())
+    return [entries[k] for each in own for k in each]
+
+
+def _dense(pattern: Pairs, nonzeros: Array) -> Pairs:
+    """Arrays (K, rows, columns) of every pair, from nonzeros (K, count) in the order of the pattern."""
+    found: Pairs = {}
+    first = 0
+    for pair, part in pattern.items():
+        own = found[pair] = np.zeros((len(nonzeros), *part.shape))
+        last = first + int(np.count_nonzero(part))
+        own[:, part] = nonzeros[:, first:last]
+        first = last
+    return found
 
 
 def _restored(written: str, inputs: Sequence[str], outputs: Sequence[str]) -> ExpressionBlock:

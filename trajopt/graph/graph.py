@@ -28,6 +28,8 @@ from trajopt.graph.expression import ExpressionBlock, joined
 from trajopt.graph.protocols import (
     AnyArithmeticBlock,
     Block,
+    Derivatives,
+    NonzeroBlock,
     Pairs,
     SecondOrderBlock,
     SymbolicBlock,
@@ -83,9 +85,24 @@ class Graph:
 
     def values_and_partials(self, z: Mapping[str, Array]) -> tuple[Values, list[Pairs]]:
         """`values` and `partials`, of blocks that give both at once what they share computed once."""
+        return self._values_and("value_and_partials", z)
+
+    def nonzeros(self, u: Values) -> list[Derivatives]:
+        """`partials`, of blocks that give their nonzeros side by side these."""
+        own = (getattr(block, "value_and_nonzeros", None) for block in self.blocks)
+        return [
+            block.partials(u) if both is None else both(u)[1]
+            for block, both in zip(self.blocks, own, strict=True)
+        ]
+
+    def values_and_nonzeros(self, z: Mapping[str, Array]) -> tuple[Values, list[Derivatives]]:
+        """`values` and `nonzeros` at once."""
+        return self._values_and("value_and_nonzeros", z)
+
+    def _values_and(self, name: str, z: Mapping[str, Array]) -> tuple[Values, list[Any]]:
         u, found = dict(z), []
         for block in self.blocks:
-            both = getattr(block, "value_and_partials", None)
+            both = getattr(block, name, None) or getattr(block, "value_and_partials", None)
             value, partials = (block.value(u), block.partials(u)) if both is None else both(u)
             u.update(value)
             found.append(partials)
@@ -399,7 +416,7 @@ class ChainRule:
             (*pair, part.shape, part.tobytes())
             for block in self.graph.blocks
             for stated in (block.pattern, getattr(block, "curvature_pattern", dict))
-            for pair, part in ((("", ""), np.zeros(0)), *stated().items())
+            for pair, part in ((("", ""), np.zeros(int(implements(block, NonzeroBlock)))), *stated().items())
         ]
         names = (
             *self.rows,
@@ -447,11 +464,19 @@ class ChainRule:
 
     def curvatures(self, u: Values, adjoints: Callable[[slice], Array]) -> list[Pairs]:
         """The second derivatives of every block; adjoints : rows of D -> adjoints of these, (K, rows)."""
-        found: list[Pairs] = []
+        return self._curvatures("curvature", u, adjoints)
+
+    def curvature_nonzeros(self, u: Values, adjoints: Callable[[slice], Array]) -> list[Derivatives]:
+        """`curvatures`, of blocks that give their nonzeros side by side these."""
+        return self._curvatures("curvature_nonzeros", u, adjoints)
+
+    def _curvatures(self, name: str, u: Values, adjoints: Callable[[slice], Array]) -> list[Any]:
+        found: list[Any] = []
         for block in self.graph.blocks:
-            weights = {name: adjoints(self.rows[name]) for name in block.outputs}
+            weights = {output: adjoints(self.rows[output]) for output in block.outputs}
+            own = getattr(block, name, None) or block.curvature  # type: ignore[attr-defined]
             # A block has no outputs where all rows of its terms are constant
-            found.append(block.curvature(u, weights) if weights else {})  # type: ignore[attr-defined]
+            found.append(own(u, weights) if weights else {})
         return found
 
     def hessian(self, u: Values, D: Array, adjoints: Array) -> Array:

@@ -17,6 +17,7 @@ from trajopt.base.arrays import Array, Number
 NodeFunction: TypeAlias = Callable[[Any], Any]
 Values = dict[str, Array]  # quantity -> (K, width)
 Pairs = dict[tuple[str, str], Array]  # (output, input) or (input, input) -> (K, rows, columns)
+Derivatives: TypeAlias = Pairs | Array  # by pairs, or the nonzeros of a `NonzeroBlock`, (K, count)
 
 
 @runtime_checkable
@@ -72,6 +73,22 @@ class SymbolicBlock(SecondOrderBlock, Protocol):
 
     def expressions(self, u: Mapping[str, Number]) -> dict[str, Number]:
         """y as expressions, columns of m, of the symbols u, columns of m_u."""
+        ...
+
+
+@runtime_checkable
+class NonzeroBlock(SecondOrderBlock, Protocol):
+    """A block that gives the nonzeros of its derivatives side by side, without the zeros between them.
+
+    Nonzeros stand pair after pair as in `pattern` and `curvature_pattern`, those of a pair row by row.
+    """
+
+    def value_and_nonzeros(self, u: Mapping[str, Array]) -> tuple[Values, Array]:
+        """y, and the nonzeros of `partials`, (K, count)."""
+        ...
+
+    def curvature_nonzeros(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Array:
+        """The nonzeros of `curvature`, (K, count)."""
         ...
 
 

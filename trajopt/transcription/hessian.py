@@ -108,8 +108,10 @@ class SecondDerivatives:
         """
         D, halves, terms, fresh = self.first.D, [], [], []
         for number, block in enumerate(chain.graph.second_order_blocks):
-            for (one, other), part in block.curvature_pattern().items() if block.outputs else ():
-                own, (i, j) = self.rows.copy_of(number, (one, other), part), np.nonzero(part)
+            stated = block.curvature_pattern() if block.outputs else {}
+            copies = self.rows.copies_of(number, block, stated)
+            for (one, other), part in stated.items():
+                own, (i, j) = copies[one, other], np.nonzero(part)
                 if one in chain.columns and other in chain.columns:
                     i, j, own = i + chain.columns[one].start, j + chain.columns[other].start, own[i, j]
                     kept = (i <= j) | (one != other)
@@ -191,7 +193,7 @@ class SecondDerivatives:
         values[: self._used_count] = adjoints
         values[self._used_count : self.adjoints.size] = 0.0
         self._backward.run(values, values, slopes, at.lanes)
-        at.copy(chain.curvatures(u, at.read))
+        at.copy(chain.curvature_nonzeros(u, at.read))
         self._sums.run(values, values, slopes, at.lanes)
         self.spans.add(values, slopes, numbers.over_spans)
         self._scaled.run(numbers.by_global, values, slopes, at.lanes)

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array, read_only
 from trajopt.graph.graph import ChainRule
-from trajopt.graph.protocols import Pairs
+from trajopt.graph.protocols import Block, Derivatives, NonzeroBlock, Pairs
 from trajopt.solvers.matrices import Entries, entries_of_rows
 from trajopt.transcription.leaf_map import EXPONENTS, LeafMap, LeafPoint
 from trajopt.transcription.tape_kernels import add_row_products
@@ -84,7 +85,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.count = 0
-        self.copied: list[tuple[int, tuple[str, str], Array]] = []
+        self.copied: list[tuple[int, tuple[str, str] | None, Array]] = []
 
     def more(self, *shape: int) -> Array:
         """The next rows, as many as an array of this shape has entries."""
@@ -98,10 +99,17 @@ class Rows:
         found[mask] = self.more(int(np.count_nonzero(mask)))
         return found
 
-    def copy_of(self, block: int, pair: tuple[str, str], pattern: Array) -> Array:
-        """The next rows, to which the numbers of one pair of a block are copied."""
-        self.copied.append((block, pair, self.more(*pattern.shape)))
-        return self.copied[-1][2]
+    def copies_of(self, number: int, block: Block, pattern: Pairs) -> Pairs:
+        """The next rows, to which the numbers of all pairs of a block are copied, -1 for zeros left out."""
+        first, is_sparse = self.count, implements(block, NonzeroBlock)
+        found = {
+            pair: self.where(part) if is_sparse else self.more(*part.shape) for pair, part in pattern.items()
+        }
+        if not is_sparse:
+            self.copied += [(number, pair, own) for pair, own in found.items()]
+        elif self.count > first:
+            self.copied.append((number, None, np.arange(first, self.count)))
+        return found
 
 
 class RowNumbers:
@@ -113,12 +121,13 @@ class RowNumbers:
         self._copied = []
         for block, pair, own in rows.copied:
             lanes = self.values[own.min() : own.max() + 1].reshape(*own.shape, -1)
-            self._copied.append((block, pair, lanes[:, :, :nodes].transpose(2, 0, 1)))
+            self._copied.append((block, pair, np.moveaxis(lanes[..., :nodes], -1, 0)))
 
-    def copy(self, found: Sequence[Pairs]) -> None:
+    def copy(self, found: Sequence[Derivatives]) -> None:
         """Copy what blocks gave, in their order; pairs that they leave out are zero."""
         for block, pair, into in self._copied:
-            np.copyto(into, found[block].get(pair, 0.0))
+            given: Any = found[block]
+            np.copyto(into, given if pair is None else given.get(pair, 0.0))
 
     def write(self, rows: slice, by_node: Array) -> None:
         """Write numbers (nodes, rows)."""
@@ -143,7 +152,7 @@ class FirstNumbers:
         self.at = RowNumbers(structure.rows, structure.nodes, dtype)
         self.by_row = RowNumbers(structure.row_rows, structure.nodes, dtype)
         self.bar = RowNumbers(structure.bar_rows, structure.nodes, dtype)
-        self.of: Sequence[Pairs] | None = None
+        self.of: Sequence[Derivatives] | None = None
 
 
 class FirstDerivatives:
@@ -181,10 +190,10 @@ class FirstDerivatives:
             self.D[chain.rows[leaf].start + own, chain.columns[leaf].start + own] = ONE
         for number, block in enumerate(chain.graph.blocks):
             partials, terms = block.pattern(), []
-            for (output, leaf), part in partials.items():
+            copies = self.rows.copies_of(number, block, partials)
+            for (output, leaf), own in copies.items():
                 if leaf in chain.columns:
                     place = chain.rows[output], chain.columns[leaf]
-                    own = self.rows.copy_of(number, (output, leaf), part)
                     self.D[place] = np.where(pattern[place], own, -1)
             for output in block.outputs:
                 place = chain.rows[output]
@@ -194,7 +203,7 @@ class FirstDerivatives:
             for (output, source), part in partials.items():
                 if source not in chain.columns:
                     i, j = np.nonzero(part)
-                    own = self.rows.copy_of(number, (output, source), part)[i, j]
+                    own = copies[output, source][i, j]
                     y, u = chain.rows[output].start + i, chain.rows[source].start + j
                     self.edges.append((y, u, own))
                     at, column = np.nonzero(self.D[u] >= 0)
@@ -220,7 +229,7 @@ class FirstDerivatives:
 
     # --- numbers --------------------------------------------------------------------------------------
 
-    def numbers(self, point: LeafPoint, partials: Sequence[Pairs]) -> FirstNumbers:
+    def numbers(self, point: LeafPoint, partials: Sequence[Derivatives]) -> FirstNumbers:
         """D at a point with the direct partials of the blocks; it holds until it is computed at another."""
         kept: dict[str, FirstNumbers] = vars(self._own)
         kind = point.z.dtype.char

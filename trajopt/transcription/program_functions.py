@@ -21,7 +21,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array, cached_if_small, keyed, read_only
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import ChainRule, Graph
-from trajopt.graph.protocols import Pairs, Values
+from trajopt.graph.protocols import Derivatives, Values
 from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, product, row_scaled
 from trajopt.transcription.conditions import Objective, RowGroup
 from trajopt.transcription.hessian import SecondDerivatives
@@ -58,16 +58,16 @@ class Evaluation:
         return np.concatenate([self.values[name] for name in self.chain.used], axis=1).ravel()
 
     @cached_property
-    def partials(self) -> list[Pairs]:
-        """The direct partials of every block."""
-        return self.chain.graph.partials(self.values)
+    def nonzeros(self) -> list[Derivatives]:
+        """The direct partials of every block, `Graph.nonzeros`."""
+        return self.chain.graph.nonzeros(self.values)
 
     @property
     def derivatives(self) -> FirstNumbers:
         """Derivatives of all quantities by all leaves, which hold until those of another point are asked."""
         if "values" not in vars(self):
-            self.values, self.partials = self.chain.graph.values_and_partials(self.leaves.values)
-        return self.first.numbers(self.leaves, self.partials)
+            self.values, self.nonzeros = self.chain.graph.values_and_nonzeros(self.leaves.values)
+        return self.first.numbers(self.leaves, self.nonzeros)
 
 
 @dataclass(frozen=True, eq=False)

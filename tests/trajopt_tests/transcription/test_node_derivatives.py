@@ -57,6 +57,23 @@ class RandomBlock:
         }
 
 
+class NonzerosOfRandomBlock(RandomBlock):
+    """The same, of which the nonzeros are given side by side."""
+
+    def value_and_nonzeros(self, u):
+        return {}, side_by_side(self._pattern, self._partials)
+
+    def curvature_nonzeros(self, u, adjoints):
+        return side_by_side(self._second, self.curvature(u, adjoints))
+
+
+def side_by_side(pattern, pairs):
+    """Nonzeros of a pattern, pair after pair and row by row."""
+    if not pattern:
+        return np.zeros((0, 0))
+    return np.concatenate([pairs[pair][:, mask] for pair, mask in pattern.items()], axis=1)
+
+
 def leaf_map_of(free):
     """Leaves of two arcs at their nodes, and a point."""
     problem = trajopt.Problem(PointMasses(2, 1.0, 5.0), trajopt.Trajectory.uniform(3, duration=(0.5, 2.0)))
@@ -79,7 +96,8 @@ def random_chain(rng, leaf_map):
         for number in range(2):
             chosen = rng.choice(names, size=min(3, len(names)), replace=False)
             outputs = {f"y{floor}{number}{i}": int(rng.integers(1, 4)) for i in range(2)}
-            blocks.append(RandomBlock(rng, {name: known[name] for name in chosen}, outputs, leaf_map.nodes))
+            kind = NonzerosOfRandomBlock if (floor + number) % 2 else RandomBlock
+            blocks.append(kind(rng, {name: known[name] for name in chosen}, outputs, leaf_map.nodes))
             known |= outputs
     used = [name for name in known if rng.random() < 0.4] or ["y200"]
     half = len(used) // 2
@@ -133,7 +151,7 @@ def test_on_random_patterns_they_are_those_of_dense_products(seed):
     first = FirstDerivatives(chain, leaf_map, pattern, weighed)
     used = rng.standard_normal((leaf_map.nodes, chain.used_count))
     slopes, b, H = dense(chain, leaf_map, used)
-    numbers = first.numbers(point, chain.graph.partials({}))
+    numbers = first.numbers(point, chain.graph.nonzeros({}))
 
     def close(found, expected):
         size = max(1.0, np.abs(expected).max())
@@ -172,8 +190,9 @@ def test_the_hessian_of_a_program_is_that_of_dense_products(name):
     multipliers = rng.standard_normal(nlp.row_count)
     leaf_map, chain, point = nlp.leaf_map, nlp.chain, nlp.at(y)
     used = (nlp.row_weights.T @ multipliers[nlp.b.size :] + nlp.objective_weights).reshape(leaf_map.nodes, -1)
-    D = chain.jacobian(point.partials, leaf_map.nodes, np.dtype(float))
-    H = chain.hessian(point.values, D, chain.adjoints(point.partials, used))
+    partials = chain.graph.partials(point.values)
+    D = chain.jacobian(partials, leaf_map.nodes, np.dtype(float))
+    H = chain.hessian(point.values, D, chain.adjoints(partials, used))
     b = np.einsum("kr,krc->kc", used, D[:, : chain.used_count])
     at = point.leaves
     H = by_numerators(leaf_map, at, b, H) * at.scale[:, :, None] * at.scale[:, None]
