@@ -1,7 +1,11 @@
 """The tables on the page of the walk, and where they go."""
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from library_solutions import once_in_a_run
+
+import trajopt
 from benchmarks.gait import report, report_tables, report_walks
 from problems.human.assessment.criteria import Criterion
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
@@ -32,15 +36,21 @@ def test_every_step_constraint_is_told_with_the_equation_it_stems_from():
 
 @pytest.mark.long
 def test_a_walk_is_reported_whole(tmp_path, monkeypatch, capsys):
-    """Its figures, test_exports.py draws those of another walk."""
+    """But for its figures, which test_exports.py draws of another walk; test_gait.py solves this one, too."""
 
     def drawn(_, folder, ending):
         (folder / "gait.md").write_text("| knee |", encoding="utf-8")
         return [f"gait.{ending}", "gait.md"]
 
+    def solve(problem, **_):
+        return once_in_a_run(
+            "imposed walk, thesis, standing", lambda: trajopt.solve(problem, progress="silent")
+        )
+
     monkeypatch.setattr(report, "draw", drawn)
-    solution = report_walks.solved(cost="thesis")
-    assert report_walks.solved(cost="thesis", step_length=0.6) is solution  # solved once
+    monkeypatch.setattr(report_walks, "trajopt", SimpleNamespace(solve=solve))
+    solution = report_walks.solved(cost="thesis", start="standing")
+    assert report_walks.solved(cost="thesis", start="standing", step_length=0.6) is solution  # solved once
     report.report(solution, tmp_path)
     assert {"solution.npz", "gait.md"} == {path.name for path in tmp_path.iterdir()}
     assert "solution.npz, gait.png, gait.md\n| knee |" in capsys.readouterr().out

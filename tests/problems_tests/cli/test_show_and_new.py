@@ -88,21 +88,39 @@ def test_a_new_problem_solves_and_passes_as_it_is_written(kind, tmp_path, monkey
     assert solution.verify().holds, solution.verify()
 
 
-@pytest.mark.long
-def test_a_new_walk_adds_a_cost_that_relieves_the_knees(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def new_walk(folder):
+    """The file of `trajopt new --kind walk`, the default walk, and squared torques of knees at times (k,)."""
     assert run("new", "mine.py", "--kind", "walk").exit_code == 0
 
-    plain = solved_at_defaults("gait")  # whose parameters those of a new walk have
-    relieved = trajopt.solve(build_file(tmp_path / "mine.py", {"knee_weight": 1e-4}), refine=None)
-    assert relieved.converged
-
-    def knee(solution):
+    def knees(solution, t):
         i = [solution.joint_names.index(f"knee_{side}_flex") for side in "rl"]
-        return np.square(solution.tau(np.linspace(0.0, solution.duration, 200))[:, i]).mean()
+        return np.square(solution.tau(t)[:, i]).sum(axis=1)
 
-    assert knee(relieved) < 0.9 * knee(plain)
-    assert callable(from_file(tmp_path / "mine.py").draw)  # the figures of the walk
+    return folder / "mine.py", solved_at_defaults("gait"), knees
+
+
+@pytest.mark.long
+def test_a_new_walk_has_the_costs_of_the_default_one_and_one_of_the_knees(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file, walk, knees = new_walk(tmp_path)
+    problem, t = build_file(file, {"knee_weight": 1e-4}), np.linspace(0.0, walk.duration, 50)
+    *others, own = problem.costs
+    assert [(each.name, each.weight) for each in others] == [
+        (each.name, each.weight) for each in walk.problem.costs
+    ]
+    assert own.name == "torques of the knees" and own.weight == 1e-4 and own.over.integrates
+    np.testing.assert_allclose(walk.value(own.term, t).ravel(), knees(walk, t), rtol=1e-12)
+    assert callable(from_file(file).draw)  # the figures of the walk
+
+
+@pytest.mark.thorough("the cost in the test above stands for it: a minimum lowers what is added")
+def test_a_new_walk_adds_a_cost_that_relieves_the_knees(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file, walk, knees = new_walk(tmp_path)
+    relieved = trajopt.solve(build_file(file, {"knee_weight": 1e-4}), refine=None)
+    assert relieved.converged
+    means = [knees(each, np.linspace(0.0, each.duration, 200)).mean() for each in (relieved, walk)]
+    assert means[0] < 0.9 * means[1]
 
 
 OWN_FIGURE = """

@@ -21,10 +21,17 @@ def solution():
     return trajopt.solve(problems.two_link_pr.build(intervals=10))
 
 
+@pytest.fixture(scope="module")
+def written(solution, tmp_path_factory):
+    """The page of the solution and the file that it was written to."""
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    return report.html(solution, file, interactive=False), file
+
+
 @pytest.mark.long
-def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path):
-    text = report.html(solution, tmp_path / "report.html", interactive=False)
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+def test_a_report_is_one_well_formed_page_that_loads_nothing(written):
+    text, file = written
+    assert file.read_text(encoding="utf-8") == text
     page = ElementTree.fromstring(text.replace("<!doctype html>", "").replace('<meta charset="utf-8">', ""))
     assert len(list(page.iter("svg"))) >= 6
     assert "<script" not in text and "http" not in text
@@ -33,9 +40,9 @@ def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path)
 
 
 @pytest.mark.long
-def test_a_report_fits_a_telephone(solution):
+def test_a_report_fits_a_telephone(written):
     """Charts are as narrow as the window, and tables scroll."""
-    page = str(trajopt.report.html(solution, interactive=False))
+    page = str(written[0])
     assert '<body class="report">' in page and ".report table, .report pre" in page  # shadows
     assert '<meta name="viewport" content="width=device-width' in page
     assert not re.search(r"minmax\(\d+px", page)
@@ -92,9 +99,9 @@ def test_bounds_of_unknown_curves_go_by_their_names():
 
 
 @pytest.mark.long
-def test_limits_that_would_change_nothing_are_not_called_active(solution):
+def test_limits_that_would_change_nothing_are_not_called_active(solution, written):
     assert report.active_constraints(solution) == ()
-    assert "None: no limit is active" in report.html(solution)
+    assert "None: no limit is active" in written[0]
 
 
 @pytest.mark.long

@@ -66,7 +66,17 @@ def test_intervals_are_those_of_student_and_of_the_normal_distribution():
     assert "slope" in str(found) and "95 % interval" in str(found)
 
 
-@pytest.mark.long
+def test_a_nonlinear_fit_without_a_residual_has_the_covariance_of_its_linearization():
+    """x = x(0) exp(-k t), so J = [exp(-k t), -t x] by x(0) and k, and C = s^2 inv(J' J)."""
+    k, first = 0.9, 1.3
+    true = first * np.exp(-k * TIMES)
+    J = np.stack([true / first, -TIMES * true], axis=1)
+    found = trajopt.solve(fit(decay, true, {"k": 0.5})).covariance(variance=0.02**2)
+    assert found.values == pytest.approx([k], rel=1e-5)
+    assert found.matrix == pytest.approx(0.02**2 * np.linalg.inv(J.T @ J)[1:, 1:], rel=1e-4)
+
+
+@pytest.mark.thorough("the covariance of its linearization stands for it, and the linear model's intervals")
 def test_a_nonlinear_fit_has_the_scatter_of_repeated_measurements():
     """k and x(0) of a decay, fitted to 400 sets of samples with normal errors of 0.02."""
     true, rng = 1.3 * np.exp(-0.9 * TIMES), np.random.default_rng(0)

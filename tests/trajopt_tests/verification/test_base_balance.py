@@ -17,6 +17,11 @@ def trot():
     return trajopt.solve(quadruped_trot.build(intervals=5), refine=None, progress="silent")
 
 
+@pytest.fixture(scope="module")
+def report(trot):
+    return trot.verify()
+
+
 @pytest.mark.long
 def test_the_missing_force_is_that_of_inverse_dynamics(trot):
     """In weights, largest over all times; slides of the base are along the axes of the world."""
@@ -40,10 +45,10 @@ def test_a_finer_mesh_misses_less_and_the_report_says_what(trot):
 
 
 @pytest.mark.long
-def test_a_motion_that_the_ground_does_not_carry_fails(trot, monkeypatch):
+def test_a_motion_that_the_ground_does_not_carry_fails(trot, report, monkeypatch):
     monkeypatch.setattr(module, "UNBALANCED", 1e-6)
     assert "the ground does not carry the robot between nodes" in base_balance(trot).reason
-    report = replace(trot.verify(), equations=(), violations=(), costs=())
+    report = replace(report, equations=(), violations=(), costs=())
     assert report.verdict == "FAIL" and report.reason.startswith("the ground does not carry")
 
 
@@ -55,9 +60,9 @@ def test_what_is_too_much_or_no_number_fails(broken):
 
 
 @pytest.mark.long
-def test_forces_missed_on_a_coarse_mesh_name_the_cost_that_stills_joints(trot):
+def test_forces_missed_on_a_coarse_mesh_name_the_cost_that_stills_joints(report):
     """The residual forces of 5 intervals by a bound that they break, with and without halved intervals."""
-    report = replace(trot.verify(), accuracy=1e-4)
+    report = replace(report, accuracy=1e-4)
     for refined in ("", "most nodes"):
         reason = replace(report, refined=refined).reason
         assert "residual forces" in reason and "problem.minimize(trajopt.a[6:] ** 2, 1e-5)" in reason

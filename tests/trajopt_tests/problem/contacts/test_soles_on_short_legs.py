@@ -10,7 +10,11 @@ import dynamics
 import trajopt
 from trajopt.problem.contacts.contact_checks import soles_on_short_legs
 
-XML = (Path(__file__).parents[3] / "support" / "robots" / "g1.urdf").read_text()
+XML = re.sub(  # of a G1 whose waist and arms are rigid
+    r'((?:waist|shoulder|elbow|wrist)_?\w*_joint" type=)"revolute"',
+    r'\1"fixed"',
+    (Path(__file__).parents[3] / "support" / "robots" / "g1.urdf").read_text(),
+)
 FEET = ("left_ankle_roll_link", "right_ankle_roll_link")
 SIX = dynamics.load_urdf(XML, floating_base="free")
 FIVE = dynamics.load_urdf(

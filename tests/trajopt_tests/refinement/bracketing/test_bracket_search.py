@@ -138,7 +138,7 @@ def test_control_points_of_positions_at_their_limit_leave_a_gain():
     assert set(np.flatnonzero(gain > 1e-3 * gain.sum())) <= {3, 4}  # around the touch at 0.5 s
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the bracket without a confirmed structure stands for it, and arms with known optima")
 def test_an_arm_with_singular_arcs_is_bracketed():
     refine = trajopt.Certified(time_limit=300.0)
     certificate = trajopt.solve(drawn_arm(9), refine=refine).certificate
