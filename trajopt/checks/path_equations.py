@@ -147,9 +147,9 @@ def part_sums(solution: Solution, several: Sequence[Term], times: Array) -> dict
 
 
 def data_parts(solution: Solution, several: Sequence[Term], times: Array) -> dict[str, Array]:
-    """Sizes of what data add to terms at times (K,), (K, width), where no curve changes that.
+    """The parts that data add to terms at times (K,), (K, width), where no curve changes that.
 
-    |y - y without the data|, here and where all curves are half as large; zero where these differ.
+    y - y without the data, here and where all curves are half as large; zero where these differ.
     """
     problem = solution.problem
     if not several or not problem.datasets:
@@ -171,8 +171,29 @@ def data_parts(solution: Solution, several: Sequence[Term], times: Array) -> dic
     for quantity, own in added[0].items():
         size = np.abs(own).max(axis=0, initial=0.0)
         apart = np.abs(own - added[1][quantity]).max(axis=0, initial=0.0) <= AGREEMENT * size
-        found[quantity] = np.where(apart, np.abs(own), 0.0)
+        found[quantity] = np.where(apart, own, 0.0)
     return found
+
+
+def least_sizes(parts: Array, times: Array, zero: Array) -> Array:
+    """The least size (width,) of parts (K, width) at rising times (K,); infinite where all are zero.
+
+    It is the least local minimum of |parts| above zero. Near places where parts go through or to zero their
+    size hangs on where samples lie: there it is the size below which they are for a hundredth of the time.
+
+    zero : (width,), sizes that are none
+    """
+    sizes, through = np.abs(parts), np.diff(np.sign(parts), axis=0) != 0.0
+    none, rises = np.zeros((1, zero.size), dtype=bool), np.diff(sizes, axis=0) > 0.0
+    falls = np.diff(sizes, axis=0) < 0.0
+    lowest = ~(np.vstack([none, rises | through]) | np.vstack([falls | through, none])) & (sizes > zero)
+    least = np.where(lowest, sizes, np.inf).min(axis=0, initial=np.inf)
+    order = np.argsort(sizes, axis=0)
+    sizes = np.take_along_axis(sizes, order, axis=0)
+    lasting = np.diff(times, prepend=times[:1]) + np.diff(times, append=times[-1:])
+    lasting = np.cumsum(np.where(sizes > zero, lasting[order], 0.0), axis=0)
+    usual = (sizes > zero) & (lasting >= LEAST_SIZE * lasting[-1:])
+    return np.minimum(least, np.where(usual, sizes, np.inf).min(axis=0, initial=np.inf))
 
 
 def _size(leaf: str, values: Array, bound: Array | float, least: Array | float) -> Array:

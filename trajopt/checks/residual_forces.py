@@ -49,6 +49,7 @@ from trajopt.checks.path_equations import (
     contains_torques,
     data_parts,
     inputs_of,
+    least_sizes,
     part_sums,
     scale_of,
     torque_equations,
@@ -276,8 +277,8 @@ def equation_scales(
     Of a torque equation over a part of the motion, the residual at which a force in its direction alone is as
     large as the largest real one (`residual_forces`); of others the largest sum of parts (`part_sums`), to
     which torque equations at single times add gravity and loads (`static_parts`). Of a limit of zero this is
-    at most one unit, or the least that data add to its term (`data_parts`): "cap" - u >= 0 is as large as its
-    cap where that is lowest, between nodes too, but not where it is zero.
+    at most one unit, or the least that data add to its term (`least_sizes`): "cap" - u >= 0 is as large as
+    its cap where that is lowest, between nodes too, but not where it is zero.
 
     forces : `residual_forces` at these times, where they are known
     """
@@ -313,12 +314,12 @@ def equation_scales(
     every = dense_samples(solution) if limits and solution.problem.datasets else here
     added = data_parts(solution, [each.term for each in limits], every.times)
     for limit in limits:
-        sizes = added.get(limit.term.quantity, np.empty((0, limit.lower.size)))
-        if len(sizes) and not limit.over.is_difference:
+        parts, times = added.get(limit.term.quantity, np.empty((0, limit.lower.size))), every.times
+        if len(parts) and not limit.over.is_difference:
             there = mask_from_inside(limit.over, every, solution.curve)
-            sizes = sizes[there] if there.any() else sizes
-        none = FEASIBILITY * np.minimum(sizes.max(axis=0, initial=0.0), scales[limit])
-        most = np.where(sizes > none, sizes, np.inf).min(axis=0, initial=np.inf)
+            parts, times = (parts[there], times[there]) if there.any() else (parts, times)
+        zero = FEASIBILITY * np.minimum(finite_size(parts), scales[limit])
+        most = least_sizes(parts, times[: len(parts)], zero)
         most = np.where(np.isfinite(most), np.maximum(most, 1.0), 1.0)
         scales[limit] = np.where(limit.zero_bounded, np.minimum(scales[limit], most), scales[limit])
     return scales

@@ -183,10 +183,19 @@ class Constraint:
             return np.zeros((self.over.nodes(trajectory).size, equal.size), dtype=bool)
         limits = self.over.carries_limits(trajectory, self.continuous)
         held = np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
-        if not self.jumps:
+        outer, within = self.over.outer_nodes(trajectory)
+        if not outer.size:
             return held
-        own = held & self.over.on_own_side(trajectory)[:, None]
-        return np.where(own.any(axis=0), own, held)  # an instant at a breakpoint has the node before it alone
+        own = np.zeros((trajectory.nodes.count, equal.size), dtype=bool)
+        chosen, arc = self.over.nodes(trajectory), trajectory.nodes.arc
+        own[chosen] = held
+        if not self.jumps:  # states jump where arcs meet alone, and may have no row at the node within
+            meet = arc[outer] != arc[within]
+            outer, within = outer[meet], within[meet]
+            own[within] |= own[outer]
+        own[outer] = False
+        # An instant at a breakpoint has the node before it alone
+        return np.where(own.any(axis=0), own[chosen], held)
 
 
 def limits_over_path(constraints: Iterable[Constraint], quantity: str, width: int) -> tuple[Array, Array]:

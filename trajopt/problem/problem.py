@@ -380,8 +380,9 @@ class Problem(ProblemParts):
         """
         input_checks.refuse_again(name, "data", self.datasets)
         own = arguments.unit(unit, f"'{name}'")
-        self.datasets[name] = data_of(name, times, values, clock, own, interpolation)
-        self.trajectory = at_breakpoints(self, self.trajectory)
+        with all_or_nothing(self):
+            self.datasets[name] = data_of(name, times, values, clock, own, interpolation)
+            self.trajectory = at_breakpoints(self, self.trajectory)
         return terms.Quantity(f"data:{name}")
 
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:

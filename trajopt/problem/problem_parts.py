@@ -70,6 +70,7 @@ from trajopt.terms.term import BlockTerm, ComponentTerm, SliceTerm, StateTerm, c
 START_TIME = "start time"  # the parameter of a motion whose start is free
 PURE = "1"  # the unit of a number without one
 SHORTEST_WINDOW = 1e-5  # of an arc: a shorter one has no interval of its own
+SHORTEST_INTERVAL = 0.1 * SHORTEST_WINDOW  # of an arc: splines on a tenth of it, halved, cannot be told
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
@@ -432,24 +433,42 @@ def at_breakpoints(
     overs = [each.over for each in (*problem.costs, *problem.constraints, *problem.integrals)] + [*stated]
     mesh, no_window = trajectory, bool(stated) and all(over.window(trajectory) is None for over in stated)
     if trajectory.scheme is not None and not no_window:
-        windows = _from_windows(overs, trajectory)
-        mesh = _with_breakpoints(trajectory, _from_data(problem, trajectory), windows)
+        mesh = _with_breakpoints(
+            trajectory, *_from_data(problem, trajectory), _from_windows(overs, trajectory)
+        )
     for over in stated if stated and mesh is trajectory else overs:
         mesh = over.placed_on(mesh)
     return mesh
 
 
-def _with_breakpoints(trajectory: Trajectory, of_data: Array, of_windows: Array) -> Trajectory:
-    """A collocation mesh with breakpoints at places, each by number of the arc plus normalised time in it."""
+def _with_breakpoints(trajectory: Trajectory, steps: Array, bends: Array, windows: Array) -> Trajectory:
+    """A collocation mesh with breakpoints at places, each by number of the arc plus normalised time in it.
+
+    OptionError where steps of data and ends of windows leave an interval that is too short. Bends of data
+    beside them, or beside others, have no breakpoint of their own.
+    """
     assert trajectory.scheme is not None
     bases = []
     for number, arc in enumerate(trajectory.arcs):
-        before, inside = arc.basis.breakpoints, _within_arc(of_data, number)
-        # Data with more than four breakpoints an interval leave the mesh as it is
-        inside = inside if inside.size <= 4 * arc.basis.span_count else np.empty(0)
-        places = np.union1d(inside, _within_arc(of_windows, number))
-        places = places[np.diff(places, prepend=-1.0) > SAME_TIME]
-        new = places[np.abs(places[:, None] - before).min(axis=1, initial=np.inf) > SAME_TIME]
+        before = arc.basis.breakpoints
+        jumps, lines, ends = (_within_arc(places, number) for places in (steps, bends, windows))
+        # Data with more than four breakpoints an interval, those that windows added apart, leave the mesh
+        intervals = before.size - 1 - np.count_nonzero(_are_near(before, ends))
+        if np.union1d(jumps, lines).size > 4 * intervals:
+            jumps = lines = np.empty(0)
+        exact = np.unique([0.0, *jumps, *ends, 1.0])
+        exact = exact[np.diff(exact, prepend=-1.0) > SAME_TIME]
+        widths = np.diff(exact)
+        if widths[k := int(np.argmin(widths))] < SHORTEST_INTERVAL:
+            raise OptionError(
+                f"windows and steps of data leave an interval of {widths[k]:.2g} of arc {number}, from "
+                f"{exact[k]:.10g} to {exact[k + 1]:.10g}: let both be one number, or more than "
+                f"{SHORTEST_INTERVAL:g} of the arc apart"
+            )
+        lines = np.unique(lines[~_are_near(lines, exact, SHORTEST_INTERVAL)])
+        lines = lines[np.diff(lines, prepend=-1.0) > SHORTEST_INTERVAL]
+        places = np.union1d(exact[1:-1], lines)
+        new = places[~_are_near(places, before)]
         if not new.size:
             bases.append(arc.basis)
             continue
@@ -457,6 +476,11 @@ def _with_breakpoints(trajectory: Trajectory, of_data: Array, of_windows: Array)
         bases.append(trajectory.scheme.basis(kept, trajectory.continuity + 1))
     unchanged = all(basis is arc.basis for basis, arc in zip(bases, trajectory.arcs, strict=True))
     return trajectory if unchanged else trajectory.with_bases(bases)
+
+
+def _are_near(places: Array, others: Array, within: float = SAME_TIME) -> Array:
+    """Mask of the places (k,) at which one of the others is."""
+    return np.abs(places[:, None] - others).min(axis=1, initial=np.inf) <= within
 
 
 def _within_arc(places: Array, number: int) -> Array:
@@ -470,16 +494,21 @@ def _from_windows(overs: Iterable[NodeSet], trajectory: Trajectory) -> Array:
     return np.array([end for window in windows if np.ptp(window) >= SHORTEST_WINDOW for end in window])
 
 
-def _from_data(problem: ProblemParts, trajectory: Trajectory) -> Array:
-    """Places where given data jump or bend, if known; OptionError for steps on a mesh of Lobatto points."""
-    datasets, scheme = problem.datasets.values(), trajectory.scheme
-    if scheme and scheme.points == "lobatto" and any(data.interpolation == "steps" for data in datasets):
-        raise OptionError(
-            "data in steps need equations on one side of each jump alone, but Lobatto points are at the same "
-            "time on both sides: use Trajectory.collocation(intervals, order, 'radau')"
-        )
-    start = problem.start_time
-    return np.concatenate([np.empty(0), *(_normalised(trajectory, data, start) for data in datasets)])
+def _from_data(problem: ProblemParts, trajectory: Trajectory) -> tuple[Array, Array]:
+    """Places where given data step, and where they bend, if known.
+
+    OptionError for steps on a mesh of Lobatto points.
+    """
+    found: dict[bool, list[Array]] = {True: [np.empty(0)], False: [np.empty(0)]}
+    for data in problem.datasets.values():
+        steps = data.interpolation == "steps"
+        if steps and trajectory.scheme and trajectory.scheme.points == "lobatto":
+            raise OptionError(
+                "data in steps need equations on one side of each jump alone, but Lobatto points are at the "
+                "same time on both sides: use Trajectory.collocation(intervals, order, 'radau')"
+            )
+        found[steps].append(_normalised(trajectory, data, problem.start_time))
+    return np.concatenate(found[True]), np.concatenate(found[False])
 
 
 def _normalised(trajectory: Trajectory, data: Data, start: float | None) -> Array:
@@ -499,8 +528,7 @@ def _far_from(before: Array, new: Array, places: Array) -> Array:
     inner, widths = before[1:-1], np.diff(before)
     # A breakpoint gives way to a place within a quarter of the shorter neighbouring interval
     near = np.abs(inner[:, None] - new).min(axis=1) < 0.25 * np.minimum(widths[:-1], widths[1:])
-    own = np.abs(inner[:, None] - places).min(axis=1) <= SAME_TIME
-    return np.concatenate([before[:1], inner[~near | own], before[-1:]])
+    return np.concatenate([before[:1], inner[~near | _are_near(inner, places)], before[-1:]])
 
 
 @runtime_checkable

@@ -87,21 +87,20 @@ class NodeSet(ABC):
         """First and last time of a window, by number of the arc plus normalised time; None for others."""
         return None
 
-    def on_own_side(self, trajectory: Trajectory) -> Array:
-        """Mask of the `nodes` without those before a window's start, and after its end, at the same time.
+    def outer_nodes(self, trajectory: Trajectory) -> tuple[Array, Array]:
+        """Nodes (k,) before a window's start, or after its end, at the same time, and those (k,) within.
 
-        Where a window begins at a breakpoint a control may jump: the node that ends the span before has the
-        value from before.
+        Where a window begins at a breakpoint a control may jump, and a state where arcs meet: the node that
+        ends the span before has the value from before.
         """
-        chosen, nodes, window = self.nodes(trajectory), trajectory.nodes, self.window(trajectory)
-        own = np.ones(nodes.count, dtype=bool)
-        if window is not None and window[1] - window[0] > 2.0 * SAME_TIME:
-            place = nodes.arc + nodes.s
-            # The last node of a span, where the next span begins at the same time
-            pair = np.flatnonzero((np.diff(place) <= SAME_TIME) & (np.diff(nodes.span) > 0))
-            own[pair[np.abs(place[pair] - window[0]) <= SAME_TIME]] = False
-            own[1 + pair[np.abs(place[pair] - window[1]) <= SAME_TIME]] = False
-        return own[chosen]
+        window, nodes = self.window(trajectory), trajectory.nodes
+        if window is None or window[1] - window[0] <= 2.0 * SAME_TIME:
+            return np.empty(0, dtype=int), np.empty(0, dtype=int)
+        place = nodes.arc + nodes.s
+        # The last node of a span, where the next span begins at the same time
+        pair = np.flatnonzero((np.diff(place) <= SAME_TIME) & (np.diff(nodes.span) > 0))
+        first, last = (pair[np.abs(place[pair] - end) <= SAME_TIME] for end in window)
+        return np.concatenate([first, last + 1]), np.concatenate([first + 1, last])
 
     @abstractmethod
     def mask(self, times: MotionSamples) -> Array:

@@ -251,3 +251,85 @@ def test_a_state_may_use_a_cap_that_steps_where_its_window_begins():
     problem.minimize((trajopt.state("x") - 0.45) ** 2, over=(0.2, 0.35))
     solution = trajopt.solve(problem, starts=1)
     assert solution.verify().holds and solution.objective < 1e-9
+
+
+@pytest.mark.parametrize("points", ["radau", "lobatto"])
+def test_where_arcs_meet_a_window_has_the_node_of_its_own_arc(points):
+    problem = crossing(2, points, arcs=2)
+    problem.subject_to(trajopt.state("x"), upper=2.0, over=(0.5, 1.0))
+    held = problem.constraints[-1].held_at(problem.trajectory)[:, 0]
+    before, after = problem.trajectory.border(0)
+    chosen = problem.constraints[-1].over.nodes(problem.trajectory)
+    assert not held[chosen == before].any() and held[chosen == after].all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("points", ["radau", "gauss", "lobatto"])
+@pytest.mark.parametrize("limit", [{"upper": 0.3}, {"equals": 0.3}])
+@pytest.mark.parametrize("term", [trajopt.state("v"), trajopt.term(lambda node: node.v + 0.0 * node.x)])
+@pytest.mark.parametrize("slow_first", [False, True])
+def test_a_state_that_jumps_between_arcs_has_a_window_from_its_own_side(points, limit, term, slow_first):
+    """v = u T before the border is free: u^2 T + 1000 (v - 1)^2 is least at 1 / (1 + 0.001 / T)."""
+    share = 0.5
+    mesh = trajopt.Trajectory.collocation(2, 3, points, arcs=2, duration=share)
+    problem = trajopt.Problem(trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u]), mesh)
+    (problem.end_at if slow_first else problem.start_at)(x=[0.0, 0.0])
+    problem.subject_to(term, over=(0.0, 0.5) if slow_first else (0.5, 1.0), **limit)
+    problem.continuity("v", -1, after=0)
+    problem.minimize(trajopt.state("u") ** 2)
+    fast = trajopt.term(lambda node: (node.v - 1.0) ** 2, name="fast")
+    there = trajopt.ArcNodes(1, "start") if slow_first else trajopt.ArcNodes(0, "end")
+    problem.minimize(fast, weight=1e3, over=there)
+    solution = trajopt.solve(problem, refine=None, starts=1)
+    fastest = 1.0 / (1.0 + 1e-3 / share)
+    least = fastest**2 / share + 1e3 * (fastest - 1.0) ** 2
+    assert solution.objective == pytest.approx(least, rel=1e-6)
+    assert solution.verify().verdict == "PASS"
+    before, after = solution.value(term, np.array([share - 1e-9, share + 1e-9]))[
+        :: -1 if slow_first else 1, 0
+    ]
+    assert before == pytest.approx(fastest, rel=1e-6) and after <= 0.3 + 1e-6
+
+
+@pytest.mark.parametrize("jumps", [40, 42])
+def test_windows_do_not_change_how_many_breakpoints_data_may_add(jumps):
+    problem = crossing(10)
+    times = np.linspace(0.011, 0.989, jumps)
+    problem.data("wind", np.append(0.0, times), np.arange(jumps + 1.0), interpolation="steps")
+    problem.subject_to(trajopt.state("u"), upper=3.0, over=(0.273, 0.637))
+    inside = np.abs(times[:, None] - breakpoints(problem)).min(axis=1) < 1e-9
+    assert inside.all() if jumps <= 40 else not inside.all()
+    assert np.array_equal(breakpoints(problem.on(problem.trajectory)), breakpoints(problem))
+
+
+@pytest.mark.long
+def test_windows_that_end_a_hair_apart_leave_the_optimum_as_it_is():
+    windows = (0.0, 0.3, 0.9), (0.3 + 2e-6, 0.6, 0.5)
+    assert solved(capped(windows, intervals=4)) == pytest.approx(least(*windows), rel=1e-7)
+
+
+@pytest.mark.parametrize("gap", [4e-7, 1e-8, 2e-9])
+def test_an_interval_that_splines_cannot_tell_is_refused_with_both_ends(gap):
+    """`verify` ended in "singular matrix" where it halved the interval between the two windows."""
+    for before, refused, arcs in (
+        ([(0.0, 0.3)], (0.3 + gap, 0.6), 1),
+        ([], (gap, 0.6), 1),
+        ([], (0.5 - gap, 0.8), 2),
+    ):
+        problem = crossing(8, arcs=arcs)
+        for window in before:
+            problem.subject_to(trajopt.state("u"), upper=0.5, over=window)
+        count, between = len(problem.constraints), r"an interval of .* of arc 0, from .* to .*: let both be"
+        with pytest.raises(OptionError, match=between):
+            problem.subject_to(trajopt.state("u"), upper=0.5, over=refused)
+        assert len(problem.constraints) == count
+    problem = crossing(8)
+    with pytest.raises(OptionError, match="windows and steps of data leave an interval"):
+        problem.data("wind", [0.0, 0.3, 0.3 + gap], [0.0, 0.5, 1.0], interpolation="steps")
+    assert not problem.datasets
+    problem.subject_to(trajopt.state("u"), upper=0.5, over=(0.3, 0.6))
+    problem.data(
+        "wind", [0.0, 0.3 - gap, 0.45, 0.45 + gap, 1.0], [0.0, 1.0, 0.0, 1.0, 1.0], interpolation="linear"
+    )
+    assert np.diff(breakpoints(problem)).min() > 0.01  # lines that bend beside a breakpoint need none
+    assert np.abs(breakpoints(problem) - 0.45).min() < 1e-12

@@ -9,7 +9,7 @@ from hand_written import PointMasses
 import dynamics
 import trajopt
 from benchmarks.published.textbook import aly_chan
-from trajopt.checks.path_equations import part_sums
+from trajopt.checks.path_equations import least_sizes, part_sums
 from trajopt.checks.peaks_between_nodes import dense_samples
 from trajopt.checks.residual_forces import equation_scales
 
@@ -254,3 +254,44 @@ def test_a_limit_by_data_at_one_time_is_as_large_as_the_data_there():
     solution, limit = trajopt.solve(problem, starts=1), problem.constraints[-1]
     scale = equation_scales(solution, [limit], dense_samples(solution))[limit]
     assert solution.verify().holds and scale == pytest.approx(1e6, rel=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", [0.4321, 0.5, 0.5 + 1e-9])
+@pytest.mark.parametrize("shape", [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.5, 1.0]])
+def test_a_limit_by_data_that_go_through_zero_has_no_scale_from_the_nearest_sample(place, shape):
+    """The sample nearest to zero had 200 N of 1 MN at one place and 1000 at another: IPOPT leaves 3e-4."""
+    scales = []
+    for intervals in (5, 8):
+        mesh = trajopt.Trajectory.collocation(intervals, 3, duration=1.0)
+        problem = trajopt.Problem(trajopt.system(("x",), ("u",), lambda node: [node.u]), mesh)
+        problem.start_at(x=[0.0])
+        problem.data("cap", [0.0, place, 1.0], [1e6 * each for each in shape], interpolation="linear")
+        problem.minimize(trajopt.term(lambda node: (1e-6 * node.u - 3.0) ** 2, name="off"))
+        problem.subject_to(trajopt.term(lambda node: node.data("cap") - node.u, name="cap"), lower=0.0)
+        report = trajopt.solve(problem, refine=None, starts=1).verify()
+        assert report.holds, report.reason
+        (line,) = [line for line in report.violations if line.name == "cap"]
+        scales.append(line.scale)
+    assert scales[0] == pytest.approx(scales[1], rel=0.1)
+    assert 5e3 < scales[0] < 5e4
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([8.0, 3.0, 8.0], 3.0, 3.1),  # a dip
+        ([8.0, 8.0, 3.0], 3.0, 3.1),
+        ([8.0, -8.0, -3.0], 0.16, 0.24),  # |values| below 0.2 over a hundredth of 2 s
+        ([5.0, 5.0, 0.0], 0.08, 0.12),
+        ([0.0, 0.0, 8.0], 0.06, 0.1),  # a hundredth of the second that is not zero
+        ([0.0, 0.0, 0.0], np.inf, np.inf),
+    ],
+)
+def test_the_least_size_of_parts_is_a_dip_or_lasts_a_hundredth_of_the_time(values, low, high):
+    times = np.linspace(0.0, 2.0, 401)
+    for extra in (0.7, 1.5 + 1e-7, 2.0 - 1e-7):  # a sample anywhere, also beside zero
+        at = np.sort(np.append(times, extra))
+        parts = np.interp(at, [0.0, 1.0, 2.0], values)[:, None]
+        (found,) = least_sizes(parts, at, np.full(1, 1e-9))
+        assert low <= found <= high
