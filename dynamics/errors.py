@@ -112,7 +112,7 @@ class OsimWarning(UserWarning):
 
 
 class JointWarning(UserWarning):
-    """Limits of a joint, and of those that mimic it, leave it one position, or are 0 and taken as none."""
+    """Limits of a joint leave it one position or are 0 and taken as none, or its place is no length in m."""
 
 
 class InertiaWarning(UserWarning):

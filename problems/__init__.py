@@ -72,7 +72,10 @@ else:  # type checkers would take any name for a problem if they saw these
             return list(names())
         if name in names():
             return module(name)
-        raise AttributeError(f"module 'problems' has no problem {name!r}: there are {', '.join(names())}")
+        from trajopt.base.errors import near_matches
+
+        known = near_matches(name, names()) or f": there are {', '.join(names())}"
+        raise AttributeError(f"module 'problems' has no problem {name!r}{known}")
 
     def __dir__() -> list[str]:
         from problems.catalogue import names

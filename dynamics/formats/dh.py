@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import DegreesWarning, DhError, warn_user
+from dynamics.errors import DegreesWarning, DhError, JointWarning, warn_user
+from dynamics.formats.mesh_files import LARGEST
 from dynamics.model.body import Body, Frame
 from dynamics.model.checks.validation import checked_name, finite_array, finite_number, rotation_matrix
 from dynamics.model.joint import Joint
@@ -246,11 +247,15 @@ def parent_of(row: DhRow, known: list[str]) -> str | None:
 
 
 def finite_parameters(row: DhRow) -> tuple[float, float, float, float]:
-    """theta, d, a and alpha; warns when an angle is more than a turn."""
+    """theta, d, a and alpha; warns of an angle above a turn and of a length that no robot has."""
     what, keys = f"row {row.name!r}:", ("theta", "d", "a", "alpha")
     numbers = {key: finite_number(getattr(row, key), f"{what} {key}") for key in keys}
     for key in ("theta", "alpha"):
         if abs(numbers[key]) > 6.5:
             message = f"{what} {key} = {numbers[key]} rad looks like degrees; angles are in radians"
             warn_user(message, DegreesWarning)
+    for key in ("d", "a"):
+        if abs(numbers[key]) > LARGEST:
+            message = f"{what} {key} = {numbers[key]:g} m looks like millimetres; lengths are in metres"
+            warn_user(message, JointWarning)
     return numbers["theta"], numbers["d"], numbers["a"], numbers["alpha"]

@@ -20,7 +20,7 @@ from problems.moves.tasks.robot import Robot
 from problems.moves.tasks.task_problem import limit_rows
 from trajopt.base.arguments import check_choice, check_count, check_flag, check_positive, finite_numbers
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnboundedError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnboundedError, in_radians
 
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances
@@ -305,5 +305,6 @@ def _start_of(model: dynamics.RigidBodyModel, start: Any) -> Array | None:
         raise InfeasibleBoundsError(
             f"start: joint {model.joint_names[joint]!r} is at {q[joint]:.6g}, beyond its limits "
             f"{model.limits.q_lower[joint]:.6g} to {model.limits.q_upper[joint]:.6g}"
+            f"{in_radians(q[joint]) * (model.joints[joint].kind == 'revolute')}"
         )
     return q

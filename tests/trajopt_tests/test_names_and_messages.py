@@ -46,6 +46,9 @@ def test_a_solution_is_no_dictionary_and_no_problem():
     solution = trajopt.solve(problems.van_der_pol.build(intervals=4), refine=None)
     with pytest.raises(OptionError, match=r"has no entry 'x': write solution.value\(trajopt.state"):
         solution["x"]  # pyright: ignore
+    for name, meant in (("objectiv", "objective"), ("T", "duration"), ("final_time", "duration")):
+        with pytest.raises(AttributeError, match=rf"has no '{name}' \(did you mean '{meant}'"):
+            getattr(solution, name)
     with pytest.raises(ShapeError, match=r"write trajopt.diagnose\(solution.problem, solution=solution\)"):
         trajopt.diagnose(solution)  # pyright: ignore
     with pytest.raises(ShapeError, match=r"solution is 3: give the trajopt.Solution of this problem"):
@@ -74,3 +77,10 @@ def test_systems_have_states_and_no_torques():
         with pytest.raises(OptionError, match=rf"has no {what}: trajopt.plot.states\(solution\) draws"):
             draw(solution)
     assert all(type(value) is float for value in solution.cost_terms.values())
+
+
+def test_a_misspelt_problem_is_told_with_the_names_that_are_near():
+    with pytest.raises(AttributeError, match=r"'two_link_r' \(did you mean 'two_link_rr' or [^:]*\)$"):
+        problems.two_link_r  # noqa: B018 # pyright: ignore
+    with pytest.raises(AttributeError, match=r"no problem 'qqqqqq': there are acrobot, "):
+        problems.qqqqqq  # noqa: B018 # pyright: ignore

@@ -219,8 +219,11 @@ def limits_given(
 ) -> SimpleNamespace:
     """Limits of n joints as a dynamics has them, infinite where None is given.
 
-    Raises ShapeError, NotFiniteError for NaN, and OptionError for negative limits of velocity and torque.
+    Raises ShapeError, NotFiniteError for NaN, OptionError for negative limits of velocity and torque, and
+    ProblemError where there is no joint.
     """
+    if n == 0:
+        raise ProblemError("no joint of the model moves, so there is no motion to optimize: add a joint")
     stated = {"q_lower": lower, "q_upper": upper, "velocity": velocity, "torque_upper": torque}
     known = {}
     for name, value in stated.items():

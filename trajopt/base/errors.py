@@ -35,6 +35,7 @@ that turns the direction of writing could show letters in another order.
 from __future__ import annotations
 
 import difflib
+import math
 import sys
 import unicodedata
 import warnings
@@ -168,6 +169,7 @@ def _begin_alike(one: str, other: str) -> bool:
 SYNONYMS = {
     **{"torque": "tau", "torques": "tau", "acceleration": "a", "velocity": "v", "velocities": "v"},
     **{"angle": "q", "angles": "q", "positions": "q", "qd": "v", "qdd": "a", "dq": "v", "ddq": "a"},
+    **{"T": "duration", "tf": "duration", "final_time": "duration", "cost": "objective"},
     **{"optimize": "solve", "optimise": "solve", "robot": "from_dh", "max": "maximum", "abs": "absolute"},
 }
 
@@ -187,6 +189,13 @@ def near_names(name: object, known: Iterable[str]) -> list[str]:
     near += [name for name in difflib.get_close_matches(sought, names, n=MOST_NEAR) if name not in near]
     near += [name for name in names if name not in near and _begin_alike(sought, name)]
     return near[:MOST_NEAR]
+
+
+def in_radians(angle: float) -> str:
+    """The end of a message about an angle that may have been meant in degrees; empty within a turn."""
+    if abs(angle) <= math.tau:
+        return ""
+    return f"; angles are in rad, and {angle:.6g} degrees are {math.radians(angle):.4g}"
 
 
 SPELLED = ("Cc", "Cs", "Zl", "Zp")  # Unicode categories: controls, lone surrogates, separators of lines

@@ -86,10 +86,11 @@ def given_rows(solution: Answer) -> Iterator[tuple[str, str]]:
 
 
 def found_rows(solution: Answer) -> Iterator[tuple[str, str]]:
-    """Parameters that the solve found: name, value."""
-    for phase, part in solution.named_parts:
-        for name, value in _found(part).items():
-            yield f"{name} of {phase}" if phase else name, value
+    """Parameters that the solve found: name, value; those of one name are one unknown of all phases."""
+    found: dict[str, str] = {}
+    for part in solution.parts:
+        found |= _found(part)
+    yield from found.items()
 
 
 def _found(solution: Solution) -> Mapping[str, str]:

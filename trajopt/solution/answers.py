@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.quantities import is_extra
 from trajopt.problem.constraints.rotation_wraps import turned_too_far
 from trajopt.problem.phases import Asked, Phases
@@ -259,9 +260,15 @@ def outcome(problem: Problem, nlp: NLP, result: Result, duration: float) -> tupl
     shortest, longest = problem.trajectory.duration_bounds
     # A motion within a thousandth of the shortest duration is stopped by this bound alone
     if shortest.max() == SHORTEST_DURATION and duration <= 1.001 * shortest.sum():
+        found = nlp.unknowns.curve(result.y)
+        moved = [np.ptp(points, axis=0) for group in found.groups for points in group.control_points]
+        if np.concatenate(moved).max() <= AGREEMENT:
+            return Status.UNBOUNDED, "nothing has to move: give its start and end, start_at() and end_at()"
         what = "controls and rates" if isinstance(problem.dynamics, System) else "torques or velocities"
         whose = "" if isinstance(problem.dynamics, System) else " of all joints"
-        return Status.UNBOUNDED, f"limit {what}{whose}, or give the trajectory a shortest duration"
+        return Status.UNBOUNDED, (
+            f"nothing limits the speed; limit {what}{whose}, or give the trajectory a shortest duration"
+        )
     if result.status is not Status.CONVERGED:
         return result.status, result.detail
     if not problem.costs:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, pluralize, short_repr
 from trajopt.base.arrays import Array, one_blas_thread
-from trajopt.base.errors import OptionError, printable
+from trajopt.base.errors import OptionError, near_matches, printable
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols import Term, Values
@@ -466,8 +466,9 @@ class Solution(Answer):
             if known := QUANTITIES.get(name.removesuffix("s")):
                 raise AttributeError(f"a solution has no '{name}': write solution.value(trajopt.{known}, t)")
             raise AttributeError(
-                f"a solution has no '{name}': solution.value(trajopt.state({name!r}), t) is the state or "
-                "control of that name, solution.value(term, t) any term, solution.q(t) all positions"
+                f"a solution has no '{name}'{near_matches(name, dir(self))}: solution.value(trajopt.state("
+                f"{name!r}), t) is the state or control of that name, solution.value(term, t) any term, "
+                "solution.q(t) all positions"
             )
 
         def __getitem__(self, key: object) -> object:

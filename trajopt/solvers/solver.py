@@ -50,7 +50,7 @@ class Status(enum.Enum):
     NO_BEST_DURATION = (
         "the cost fell to rounding as the duration grew a hundredfold: longer motions cost as little or less"
     )
-    UNBOUNDED = "the duration fell to the shortest that is computed with, 1e-4 s: nothing limits the speed"
+    UNBOUNDED = "the duration fell to the shortest that is computed with, 1e-4 s"
     RESTORATION_FAILED = "could not get back to feasibility (restoration failed)"
     STEP_TOO_SMALL = "the steps became too small to make progress"
     STEP_FAILED = "the linear algebra of a step failed"

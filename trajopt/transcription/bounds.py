@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, StructureError
+from trajopt.base.errors import InfeasibleBoundsError, StructureError, in_radians
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols import Dynamics
 from trajopt.graph.quantities import described_joints, extra_leaf
@@ -333,6 +333,4 @@ def _check_fixed(rows: LinearRows, fixed: Array, b: Array, bounds: Bounds, dynam
 def _in_radians(label: Label, value: float, dynamics: Dynamics) -> str:
     """The end of a message about an angle that may have been meant in degrees, or nothing."""
     turning = {joint.name for joint in described_joints(dynamics) if joint.kind == "revolute"}
-    if not isinstance(label, UnknownLabel) or label.name not in turning or abs(value) <= 2.0 * np.pi:
-        return ""
-    return f"; angles are in rad, and {value:.6g} degrees are {np.deg2rad(value):.4g}"
+    return in_radians(value) if isinstance(label, UnknownLabel) and label.name in turning else ""

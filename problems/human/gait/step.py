@@ -47,8 +47,8 @@ def warn_of_untested_speed(speed: float) -> None:
     slowest, fastest = TESTED_SPEEDS
     if not slowest <= speed <= fastest:
         warn_user(
-            f"walks were compared with people at {slowest:g} to {fastest:g} m/s, not at {speed:g} m/s: what "
-            "is found there may be no walk of people",
+            f"walks were compared with people at {slowest:g} to {fastest:g} m/s, not at {speed:g} m/s "
+            "(4.5 km/h are 1.25 m/s): what is found there may be no walk of people",
             UntestedSpeedWarning,
         )
 

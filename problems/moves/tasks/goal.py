@@ -15,7 +15,14 @@ from problems.moves.tasks.orientation import vector
 from problems.moves.tasks.robot import Robot
 from trajopt.base.arguments import check_flag, numbers, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.base.errors import (
+    InfeasibleBoundsError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    in_radians,
+    near_matches,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +137,10 @@ def joints_of(robot: Robot, q: Any, what: str) -> Array:
     beyond = (found < limits.q_lower - 1e-9) | (found > limits.q_upper + 1e-9)
     if beyond.any():
         i = int(np.argmax(beyond))
+        turns = robot.model.joints[i].kind == "revolute"
         raise InfeasibleBoundsError(
             f"{what}: joint {names[i]!r} is {found[i]:.6g}, beyond its limits {limits.q_lower[i]:.6g} to "
-            f"{limits.q_upper[i]:.6g}"
+            f"{limits.q_upper[i]:.6g}{in_radians(found[i]) * turns}"
         )
     return found
 

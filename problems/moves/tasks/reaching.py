@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dynamics
+from dynamics.formats.mesh_files import LARGEST
 from problems.moves.obstacles import poses_around
 from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
@@ -132,4 +133,5 @@ def _unreachable(robot: Robot, goal: Goal, q: Array, error: Array) -> str:
         f"that was found misses it by {distance:.4g} m and {angle:.4g} rad (tolerance: "
         f"{target.distance:.4g} m and {target.angle:.4g} rad), with the frame at "
         f"({', '.join(f'{x:.4g}' for x in place)}): {pose}"
+        f"{'; lengths are in m, 500 mm are 0.5' * bool(distance > LARGEST)}"
     )

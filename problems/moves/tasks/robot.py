@@ -18,7 +18,7 @@ from problems.moves.tasks.orientation import vector
 from problems.moves.tasks.robot_shapes import with_given_shapes
 from trajopt.base.arguments import check_instance, check_known, check_positive, is_listed, number, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, in_radians, near_matches
 
 HELD = "touch where one holds the other"  # why pairs of a load and what holds it are left out
 
@@ -262,6 +262,7 @@ class _Merging:
             raise InfeasibleBoundsError(
                 f"joint {joint.name!r} is locked at {at:.6g}, beyond its limits "
                 f"{joint.limits.q_lower:.6g} to {joint.limits.q_upper:.6g}"
+                f"{in_radians(at) * (joint.kind == 'revolute')}"
             )
         if joint.kind == "prismatic":
             return Pose(np.eye(3), at * joint.axis)

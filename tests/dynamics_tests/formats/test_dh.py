@@ -15,6 +15,7 @@ from dynamics import (
     Joint,
     JointError,
     JointLimits,
+    JointWarning,
     Rotor,
     ShapeError,
     from_dh,
@@ -237,6 +238,13 @@ def test_a_bad_base_is_refused():
 def test_angles_in_degrees_are_warned_of():
     with pytest.warns(DegreesWarning, match="row 'joint1': alpha = 90.0 rad looks like degrees"):
         from_dh([replace(GOOD, alpha=90)])
+
+
+@pytest.mark.parametrize("key", ["a", "d"])
+def test_lengths_in_millimetres_are_warned_of(key):
+    with pytest.warns(JointWarning, match=f"row 'joint1': {key} = -400 m looks like millimetres"):
+        from_dh([replace(GOOD, **{key: -400.0})])
+    from_dh([replace(GOOD, **{key: 40.0})])  # a crane: warnings are errors here
 
 
 def test_a_joint_of_a_table_is_a_plain_joint():

@@ -122,7 +122,11 @@ def test_lines_and_axes_need_to_know_where_they_begin():
     ("options", "error", "message"),
     [
         (dict(locked={"elbow": 0.0}), errors.UnknownNameError, "did you mean 'elbow_joint'"),
-        (dict(locked={"elbow_joint": 9.0}), errors.InfeasibleBoundsError, "locked at 9, beyond its limits"),
+        (
+            dict(locked={"elbow_joint": 9.0}),
+            errors.InfeasibleBoundsError,
+            "at 9, .* 9 degrees are 0.1571",
+        ),
         (dict(locked=["elbow_joint"]), errors.OptionError, "give a dictionary"),
         (dict(base=(0.0, 1.0)), dynamics.ShapeError, "the base's"),
     ],
@@ -141,3 +145,17 @@ def test_paths_that_are_none_are_refused(paths, error):
     task.to(q=[0.1, -1.2, 1.4, -1.8, -1.57, 0.0])
     with pytest.raises(error, match="path 0"):
         task.solve(paths=paths)
+
+
+def test_degrees_and_millimetres_are_told_where_the_values_look_like_them():
+    task = moves.Task(moves.robot(SOURCE))
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"is -70, .* rad, and -70 degrees are -1\.222$"):
+        task.start(q=[0, -70, 80, -100, -90, 0])
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"'elbow_joint' is 4, .* to 3\.14159$"):
+        task.start(q=[0.0, -1.2, 4.0, -1.8, -1.57, 0.0])
+    for metres, told in ((0.5, False), (5.0, False), (500.0, True)):
+        task = started()
+        task.to(TOOL, position=(metres, 0.0, 2.0 * metres))
+        with pytest.raises(errors.InfeasibleBoundsError) as caught:
+            task.solve()
+        assert str(caught.value).endswith("lengths are in m, 500 mm are 0.5") == told

@@ -9,8 +9,8 @@ import pytest
 
 import trajopt
 from benchmarks.adapters import ENGINES, JOINTS, move, two_links
-from trajopt.adapters import foreign_block, foreign_dynamics
-from trajopt.base.errors import EvaluationError, TrajoptError
+from trajopt.adapters import foreign_block, foreign_dynamics, mujoco_dynamics, pinocchio_dynamics
+from trajopt.base.errors import EvaluationError, ProblemError, TrajoptError
 
 quiet_import = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
@@ -26,6 +26,19 @@ def test_another_engine_gives_the_optimum_of_the_built_in_dynamics(engine):
     np.testing.assert_allclose(theirs.q(0.4), ours.q(0.4), atol=1e-6)
     if engine == "pinocchio":  # the simulation by an engine takes 10 processor s
         assert theirs.verify().verdict == "PASS"
+
+
+@quiet_import
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_model_of_an_engine_that_has_no_joint_is_refused(engine):
+    module = pytest.importorskip(engine)
+    fixed = "<mujoco><worldbody><body><geom size='0.1'/></body></worldbody></mujoco>"
+    make = {
+        "mujoco": lambda: mujoco_dynamics(module.MjModel.from_xml_string(fixed)),
+        "pinocchio": lambda: pinocchio_dynamics(module.Model()),
+    }
+    with pytest.raises(ProblemError, match="no joint of the model moves"):
+        make[engine]()
 
 
 def pendulum(q, v, a):

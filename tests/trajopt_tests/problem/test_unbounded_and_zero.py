@@ -74,6 +74,16 @@ def test_a_limit_that_limits_nothing_does_not_end_as_converged():
     assert "limit torques or velocities" in str(solution)
 
 
+def test_a_problem_that_states_no_start_and_end_is_told_apart_from_one_without_limits():
+    model = with_limits(problems.two_link_rr.build().dynamics, torque_lower=-10.0, torque_upper=10.0)
+    problem = trajopt.Problem(model, trajopt.Trajectory.uniform(6))
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    solution = trajopt.solve(problem)
+    assert solution.status is Status.UNBOUNDED
+    assert "nothing has to move" in str(solution) and "limits the speed" not in str(solution)
+
+
 @pytest.mark.parametrize("ended", [Status.CONVERGED, Status.ACCEPTABLE])
 def test_a_shortest_duration_that_nobody_gave_is_no_optimum_however_the_solver_ended(ended):
     problem = arm()
@@ -217,7 +227,9 @@ def test_a_phase_that_is_not_needed_is_named_with_remedies_that_help():
         report = solution.verify()
         if shortest is None:
             assert solution.status is Status.UNBOUNDED and not report.holds
-            assert "phase 'wait': limit controls and rates" in report.reason, report.reason
+            assert "phase 'wait': nothing limits the speed; limit controls and rates" in report.reason, (
+                report.reason
+            )
             assert "a shortest duration, or leave the phase out" in report.reason, report.reason
         else:
             assert report.holds and solution.objective == pytest.approx(2.0 + shortest, abs=1e-7)

@@ -155,6 +155,26 @@ def test_parameters_that_were_found_are_told_without_a_recipe():
     assert list(found_rows(solution)) == [("speed", "1.5 m/s")]
 
 
+def test_a_value_that_a_link_uses_is_told_with_its_phase_once():
+    """The second of two carts starts where the first one ends; the copies for the link name the phase."""
+
+    def cart(name):
+        one = trajopt.Trajectory.collocation(2, duration=1.0)
+        system = trajopt.system(states=("x",), rates=lambda node: [node.parameter("speed")])
+        problem = trajopt.Problem(system, one, name=name)
+        problem.parameter("speed")
+        return problem
+
+    first, second = cart("first"), cart("second")
+    first.start_at(x=[0.0])
+    second.end_at(x=[3.0])
+    both = trajopt.Phases(first, second)
+    both.link(lambda a, b: a.x**2 - b.x**2, first.at("end"), second.at("start"))
+    found = dict(rows := list(found_rows(trajopt.solve(both))))
+    assert found["speed"] == "1.5" and len(found) == len(rows) > 1
+    assert sum("at the end of first" in name for name in found) == 1
+
+
 @pytest.mark.long
 def test_figures_of_a_problem_become_parts_of_its_page(solution):
     page = trajopt.report.html(solution, figures={"gait_angles.png": PIXEL}, interactive=False)
