@@ -18,10 +18,10 @@ const FILLER =
   "my need possible set should show tell try use using want way what when where which why with work";
 // Words of one meaning in the field, also those of other tools: a section with one answers a query for another.
 const SYNONYMS = `
-  dof freedom joints | knots intervals nodes mesh grid discretization segments | realtime online replan mpc nmpc
+  dof freedom joints axis axes | knots intervals nodes mesh grid discretization segments | realtime online replan mpc nmpc
   oscillates chatter ripple ringing wiggles | gripper hand tool effector tcp flange | payload load
-  collision obstacle clearance rrt chomp stomp moveit | velocity speed | torque moment | actuator motor
-  trajectory motion path | gait walk walking | step stride cadence footstep | subject person human
+  collision obstacle fence clearance rrt chomp stomp moveit | velocity speed | torque moment | actuator motor
+  trajectory motion path | gait walk walking | step stride cadence footstep | subject person human patient
   electromyography emg | markers mocap capture trc vicon | cost objective criterion | constraint limit bound
   final terminal end mayer bolza | initial start | start hello beginner introduction quickstart | error fails failed
   export save write csv | plot figure draw picture | animate video film movie view visualize viewer meshcat
@@ -33,11 +33,12 @@ const SYNONYMS = `
   solver ipopt slsqp sqp qp optimizer fmincon snopt acados fatrop | feedback gain lqr ilqr ddp riccati
   shooting bvp | algebraic dae | collocation dircol pseudospectral radau gauss
   cyclic periodic | crane pendulum | rocket spacecraft | orbit satellite spacecraft | quadrotor drone | glider aircraft
-  vehicle car bicycle | exercise homework course assignment exam grading lecture teacher student | cluster slurm hpc
-  reaction grf | impact touchdown heelstrike | switching bang | retime toppra | problem ocp | program nlp
+  vehicle car bicycle mobile wheeled nonholonomic | exercise homework course assignment exam grading lecture teacher student | cluster slurm hpc
+  reaction grf plate | impact touchdown heelstrike | switching bang | retime toppra | problem ocp | program nlp
   urdf xacro mjcf sdf | opensim moco bioptim biorbd anybody | fibre fiber pennation | waypoints via
   redundant redundancy nullspace | spline bezier | weigh tradeoff pareto multiobjective | design codesign
-  phases hybrid | limp weak stroke elderly | rms thermal heat
+  phases hybrid | limp weak stroke elderly asymmetry asymmetric | rms thermal heat | slope uphill incline ramp stairs
+  licence license copyright | offline internet network
 `.trim().split(/\s*[|\n]\s*/);
 
 // Sections are ranked by how often they have the words of a query (BM25), and half as much by how often the whole
