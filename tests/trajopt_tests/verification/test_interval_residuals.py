@@ -36,9 +36,7 @@ def test_a_square_of_a_control_that_jumps_is_judged_by_what_it_changes_of_the_st
     report = solution.verify()
     assert report.holds and solution.objective == pytest.approx(6.5717, rel=2e-3)
     (burnt,) = [v for v in report.violations if v.label == "state equations, m"]
-    assert (
-        burnt.evidence == "integrated" and burnt.pointwise > 0.01 * burnt.scale > 10 * burnt.dense_violation
-    )
+    assert burnt.evidence == "integrated" and burnt.pointwise > 0.01 * burnt.scale > 4 * burnt.dense_violation
     assert "judged by what it changes of the state" in report.table
 
 
@@ -80,6 +78,26 @@ def test_a_pulse_of_a_table_between_nodes_fails_where_the_duration_is_free(inter
     report = pushed(3e3)
     assert not report.holds and "state equations, v" in report.reason
     assert pushed(0.0).holds
+
+
+@pytest.mark.parametrize(("stiffness", "duration", "angle"), [(16.0, 1.1, 4.0), (9.0, 1.5, 4.0)])
+def test_a_pendulum_on_one_interval_fails_for_speed_that_is_missing(stiffness, duration, angle):
+    """Push and gravity, whose sum is less than either, would allow a hundredth of both times T."""
+
+    def rates(node):
+        return [node.v, node.u - stiffness * np.sin(node.x)]
+
+    system, mesh = trajopt.system(["x", "v"], ["u"], rates), trajopt.Trajectory.collocation
+    problem = trajopt.Problem(system, mesh(1, 5, duration=duration))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[angle, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    coarse = trajopt.solve(problem, refine=None)
+    report = coarse.verify()
+    assert report.simulation_error > 0.02 * np.ptp(coarse.v(coarse.node_times)[:, 0])  # restarted: itself off
+    assert not report.holds and "state equations, v: missed" in report.reason
+    finer = trajopt.solve(problem).verify()
+    assert finer.holds and finer.simulation_error < 1e-2
 
 
 def errors(residual, intervals=4):
