@@ -19,7 +19,7 @@ from dynamics.algorithms.rnea_second_derivatives import contracted_second
 from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, computed_by
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.node_batch import Batch, batch_with
-from dynamics.kernels.transposition import nodes_first
+from dynamics.kernels.transposition import nodes_last_viewed
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -40,6 +40,8 @@ class InverseDynamicsBlock:
     """
 
     derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
+    # Programs keep derivatives with nodes last, as kernels do: node after node stand those of serial forms
+    arranged = staticmethod(nodes_last_viewed)
 
     def __init__(self, model: KinematicTree, outputs: tuple[str, ...], loads: tuple[str, ...] = ()) -> None:
         self.model, self.loads = model, tuple(model.link_index(name) for name in loads)
@@ -89,7 +91,7 @@ class InverseDynamicsBlock:
         """Both at once, from one call of the kernel."""
         nodes = self._nodes(u)
         found = inverse_dynamics_partials(self.model, nodes, self.torques, self.links, self.base)
-        motion = nodes_first(found.partials)
+        motion = self.arranged(found.partials)
         by_input = {name: motion[:, :, i] for i, name in enumerate(MOTION)} | self._by_load(nodes)
         values = {name: np.ascontiguousarray(found.values[:, rows]) for name, rows in self._rows.items()}
         return values, {
@@ -106,13 +108,13 @@ class InverseDynamicsBlock:
         twists, columns = self._stacked_adjoints(found, nodes)
         external = nodes.arrays[3] if self.loads else None
         planes = contracted_second(self.model, nodes, multiplier, twists, columns, external, self.loads)
-        planes = nodes_first(planes)
+        planes = self.arranged(planes)
         result = {pair: planes[:, i] for i, pair in enumerate(SECOND)}
         if self.loads:
             by_load = external_wrench_curvature(
                 self.model.packed, nodes, self.loads, multiplier, twists, columns
             )
-            by_load = nodes_first(by_load)
+            by_load = self.arranged(by_load)
             for i, name in enumerate(self._load_names):
                 result["q", name] = by_load[:, :, 6 * i : 6 * i + 6]
         return result
@@ -192,7 +194,7 @@ class InverseDynamicsBlock:
             return {}
         torque_row, rows, count = stacked_rows(self.model.packed, self.torques, self.links, self.base)
         found = external_wrench_partials(self.model.packed, nodes, self.loads, torque_row, rows, count)
-        found = nodes_first(found)
+        found = self.arranged(found)
         return {name: found[:, :, 6 * i : 6 * i + 6] for i, name in enumerate(self._load_names)}
 
     def _stacked_adjoints(self, found: dict[str, Array], nodes: Batch) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from dynamics.algorithms.kinematics_any_arithmetic import mass_sums, moving_bodi
 from dynamics.blocks.declared_quantities import KINEMATICS, QUANTITIES, computed_by, family
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.node_batch import Batch, batch, batch_with
-from dynamics.kernels.transposition import nodes_first
+from dynamics.kernels.transposition import nodes_last_viewed
 from dynamics.quantities.frames import BODY, FrameRequests, frame_curvature, frame_requests, frame_values
 from dynamics.quantities.momentum import (
     CENTRE_ROW,
@@ -51,6 +51,7 @@ class KinematicsBlock:
     """
 
     derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
+    arranged = staticmethod(nodes_last_viewed)  # as of `InverseDynamicsBlock`
 
     def __init__(self, model: KinematicTree, outputs: tuple[str, ...]) -> None:
         self.model = model
@@ -113,7 +114,7 @@ class KinematicsBlock:
         found, slopes = {}, {}
         for places, values, stacked in self._stacked(u, True):
             found |= {name: values[:, rows] for name, rows in places.items()}
-            by_motion = nodes_first(stacked)
+            by_motion = self.arranged(stacked)
             slopes |= {name: by_motion[:, rows] for name, rows in places.items()}
         return {name: found[name] for name in self.outputs}, {
             (output, name): slopes[output][:, :, "qv".index(name)] for output, name in self._pattern
@@ -147,7 +148,7 @@ class KinematicsBlock:
         if len(parts) == 2:
             parts[0][:2] += parts[1]  # the plane of (v, v) belongs to the masses alone
         pairs = self._curvature_pattern
-        planes = nodes_first(parts[0][: 1 + max(SECOND.index(pair) for pair in pairs)])
+        planes = self.arranged(parts[0][: 1 + max(SECOND.index(pair) for pair in pairs)])
         return {pair: planes[:, SECOND.index(pair)] for pair in pairs}
 
     # --- structure ------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from dynamics.blocks.declared_quantities import QUANTITIES, family
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.rotation_vectors.serial_curvature import SerialCurvature
 from dynamics.kernels.rotation_vectors.serial_motion import MOTION, SOURCES, SerialMotion
+from dynamics.kernels.transposition import nodes_first
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -58,6 +59,7 @@ class RotationVectorBlock:
         self.inner = make(
             model.serial, tuple(dict.fromkeys(self.output_names.values())), inner_loads, *further
         )
+        self.inner.arranged = nodes_first  # as the compiled loops of the serial form read them
         widths = {name: self.inner.outputs[inner] for name, inner in self.output_names.items()}
         self.outputs: Mapping[str, int] = {
             name: model.n if name in FORCES else width for name, width in widths.items()

@@ -49,6 +49,11 @@ def nodes_first(nodes_last: np.ndarray) -> np.ndarray:
     return found
 
 
+def nodes_last_viewed(nodes_last: np.ndarray) -> np.ndarray:
+    """(*widths, nodes) -> (nodes, *widths), a view: quick to copy to where nodes are last as well."""
+    return nodes_last.transpose(-1, *range(nodes_last.ndim - 1))
+
+
 def in_slots(nodes_last: np.ndarray) -> bool:
     """True if these are numbers of nodes in full blocks, row after row."""
     *widths, nodes = nodes_last.shape

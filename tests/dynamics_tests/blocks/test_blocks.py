@@ -51,6 +51,14 @@ def test_values_and_partials_together_are_those_alone(block):
     assert partials.keys() == block.partials(u).keys() == block.pattern().keys()
 
 
+@pytest.mark.parametrize(("outputs", "loads"), CASES[:1] + CASES[3:4])
+def test_derivatives_are_views_of_what_kernels_wrote_with_nodes_last(outputs, loads):
+    block = random_tree(4).block([name for name in outputs if name != "motor_torque"], loads)
+    u = inputs(block)
+    parts = [*block.partials(u).values(), *block.curvature(u, adjoints(block)).values()]
+    assert {part.strides[0] for part in parts} == {8}
+
+
 @both_ways
 def test_partials_are_exact_and_within_their_pattern(block, slope):
     check_partials(block, slope)
