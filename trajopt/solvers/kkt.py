@@ -85,8 +85,8 @@ class KKT:
 
     @property
     def divisor(self) -> float:
-        """The divisor of the stationarity: one from a million on, as where rows repeat each other."""
-        return self.dual_scale if FEASIBILITY * self.dual_scale < 1.0 else 1.0
+        """The divisor of the stationarity: one where multipliers are too large to divide it."""
+        return self.dual_scale if divides(self.dual_scale) else 1.0
 
     @property
     def error(self) -> float:
@@ -97,6 +97,21 @@ class KKT:
             self.complementarity / self.complementarity_scale,
             self.sign,
         )
+
+
+def divides(dual_scale: float) -> bool:
+    """True if s_d divides the stationarity: below a million, beyond which rows may repeat each other."""
+    return FEASIBILITY * dual_scale < 1.0
+
+
+def with_rounding_of_sum(stationarity: float, sizes_of_parts: np.ndarray) -> float:
+    """A stationarity that is not divided, no less than the rounding of its sum.
+
+    Multipliers of rows that repeat each other may cancel at 1e16, where rounding takes a whole gradient in.
+
+    sizes_of_parts : (n,) sums of |J_ij multiplier_i| over the rows
+    """
+    return max(stationarity, np.finfo(float).eps * largest(sizes_of_parts))
 
 
 def lagrangian_gradient(nlp: Program, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:
@@ -121,20 +136,9 @@ def limit_distances(nlp: Program, y: np.ndarray, rows: np.ndarray) -> np.ndarray
 
 
 def kkt_residuals(nlp: Program, answer: Result | WarmStart) -> KKT:
-    """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals.
-
-    Multipliers of rows that repeat each other may cancel at 1e16, where rounding takes a whole gradient in: a
-    stationarity that is not divided is no less than the rounding of its sum.
-    """
+    """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals."""
     of_rows = multipliers_of(nlp, answer)[0]
-    found = kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
-    if found.divisor == found.dual_scale:
-        return found
-    parts = np.abs(np.asarray(nlp.jacobian(answer.y)) * of_rows[nlp.jacobian_rows])
-    sums = np.bincount(nlp.jacobian_columns, parts, minlength=nlp.variable_count)
-    sizes = getattr(nlp, "unknown_sizes", None)
-    rounding = np.finfo(float).eps * largest(sums if sizes is None else sizes * sums)
-    return replace(found, stationarity=max(found.stationarity, rounding))
+    return kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
 
 
 def kkt_residuals_of(
@@ -160,12 +164,18 @@ def kkt_residuals_of(
     total_rows = np.abs(of_rows).sum()
     equations = int(np.count_nonzero(equalities))
     inequality_rows = 0.0 if equations == m else np.abs(of_rows[~equalities]).sum()
+    dual_scale = kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size)
+    stationarity = largest(of_lagrangian - of_lower + of_upper)
+    if not divides(dual_scale):
+        parts = np.abs(np.asarray(nlp.jacobian(y)) * of_rows[nlp.jacobian_rows])
+        sums = np.bincount(nlp.jacobian_columns, parts, minlength=y.size)
+        stationarity = with_rounding_of_sum(stationarity, sums)
     return KKT(
-        stationarity=largest(of_lagrangian - of_lower + of_upper),
+        stationarity=stationarity,
         primal=largest(np.minimum(gaps, 0.0)),
         complementarity=largest(products),
         sign=largest(wrong),
-        dual_scale=kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
+        dual_scale=dual_scale,
         complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + m - equations),
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals, kkt_residuals_of
 from trajopt.solvers.solver import WarmStart
 from trajopt.verification.verify import COARSEST, point_and_kkt, rebuilt_program
 
@@ -82,3 +82,5 @@ def test_a_gradient_that_huge_multipliers_take_in_counts(cancelling):
     found = kkt_residuals(program, point)
     assert found.error > 0.1 and kkt_residuals(program, WarmStart(np.ones(2))).error == 0.0
     assert cancelling < 1e6 or found.stationarity >= 4.0 * np.finfo(float).eps * cancelling
+    steps = kkt_residuals_of(program, point, program.rows(point.y), np.zeros(2))  # a sum that cancelled
+    assert (steps.error > 0.1) == (cancelling > 1e15)

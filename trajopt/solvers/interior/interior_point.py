@@ -21,7 +21,7 @@ from trajopt.solvers.interior.newton_step import CondensedSystem, Direction, New
 from trajopt.solvers.interior.restoration import Restoration
 from trajopt.solvers.interior.slack_program import PUSH, Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.ipopt import WRONG, Ipopt
-from trajopt.solvers.kkt import is_optimal_to_rounding, multipliers_of
+from trajopt.solvers.kkt import divides, is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.run import SolverSettings, continued, gave_up
 from trajopt.solvers.solver import (
@@ -94,11 +94,14 @@ class InteriorPoint(InteriorSteps):
         """These steps without IPOPT."""
         return InteriorSteps(**vars(self))
 
+    @property
+    def _ipopt(self) -> Ipopt:
+        return Ipopt(self.tol, self.max_iterations, feasibility=self.feasibility)
+
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
-        ipopt = Ipopt(self.tol, self.max_iterations, feasibility=self.feasibility)
         later = Run(callback=run.callback).within(self.time_limit)
         if not _is_made_for(nlp):
-            return ipopt.solve(nlp, start, later)
+            return self._ipopt.solve(nlp, start, later)
         first = self.alone.solve(nlp, start, replace(later, start_kind=run.start_kind))
         if not gave_up(first):
             return first
@@ -106,7 +109,7 @@ class InteriorPoint(InteriorSteps):
         if left < 0:
             return replace(first, status=Status.ITERATION_LIMIT, detail="")
         note = f"by IPOPT after {first.iterations} steps"
-        rest = replace(ipopt, max_iterations=left)
+        rest = replace(self._ipopt, max_iterations=left)
         size = max(1.0, float(np.abs(nlp.start if start is None else start.y).max(initial=0.0)))
         near = FEASIBILITY * np.abs(first.y).max(initial=0.0) <= size
         near &= first.status is not Status.EVALUATION_ERROR  # else IPOPT begins at the start again
@@ -174,11 +177,11 @@ class InteriorPointRun:
                 )
                 # Multipliers that grow without limit divide the error away: without them it counts, too.
                 steepest = max(1.0, float(np.abs(at.slopes.g).max(initial=0.0)))
-                allowed = WRONG * steepest if FEASIBILITY * residuals.dual_scale < 1.0 else self.tol
+                allowed = WRONG * steepest if divides(residuals.dual_scale) else self.tol
                 error = residuals.error()
                 if self.tol < error <= FEASIBILITY:
                     error = residuals.error_beyond_rounding()
-                if error <= self.tol and residuals.dual <= allowed:
+                if error <= self.tol and residuals.undivided_dual() <= allowed:
                     optimum = answer
                 if optimum is not None:
                     if residuals.violation <= little or residuals.violation > 0.5 * before:

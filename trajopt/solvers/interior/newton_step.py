@@ -34,6 +34,7 @@ from scipy.linalg import lapack
 from trajopt.solvers.interior.band_kernels import (
     COARSE,
     add_products,
+    add_transposed,
     edge_inverse,
     forward_columns,
     newton_direction,
@@ -41,7 +42,7 @@ from trajopt.solvers.interior.band_kernels import (
     times_rows,
 )
 from trajopt.solvers.interior.slack_program import Iterate, NewtonLayout, SlackProgram
-from trajopt.solvers.kkt import kkt_scale, largest
+from trajopt.solvers.kkt import divides, kkt_scale, largest, with_rounding_of_sum
 from trajopt.solvers.solver import (
     DEPENDENT,
     ENDLESS,
@@ -190,6 +191,14 @@ class Residuals:
 
     def error(self, barrier: float = 0.0) -> float:
         return max(self.infeasibility, largest(self.products - barrier) / self.product_scale)
+
+    def undivided_dual(self) -> float:
+        """The stationarity by itself, no less than its rounding where multipliers do not divide it."""
+        if divides(self.dual_scale):
+            return self.dual
+        layout, (y, _), sums = self.program.layout, self.at.multipliers, np.zeros(self.of_unknowns.size)
+        add_transposed(*layout.row_arrays, np.abs(self.at.slopes.values), np.abs(y), sums)
+        return with_rounding_of_sum(self.dual, sums)
 
     def error_beyond_rounding(self) -> float:
         """The largest residual, scaled, without the distances G - s that the rounding of x explains.

@@ -170,3 +170,16 @@ def test_an_error_beyond_rounding_leaves_out_what_the_rounding_of_unknowns_expla
         residuals = Residuals(program, Iterate(point, slopes, Multipliers(np.zeros(1), np.zeros(2))))
         assert residuals.error() == distance
         assert residuals.error_beyond_rounding() == (distance if counts else 0.0)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e17])
+def test_multipliers_that_cancel_leave_the_rounding_of_their_sum(size):
+    """One equation three times at an optimum: beyond a million its gradient is known to eps |G|' |y|."""
+    nlp = quadratic_with_rows(np.eye(2), np.zeros(2), [[3.0, -1.0]] * 3, np.zeros(3), np.zeros(3))
+    program = SlackProgram(Monitor(nlp, None, None, feasibility=1e-6))
+    x, y = np.zeros(2), size * np.array([1.0, 1.0, -2.0])
+    at = Iterate(program.point(x, np.zeros(0)), program.slopes(x), Multipliers(y, np.zeros(0)))
+    residuals = Residuals(program, at)
+    rounding = np.finfo(float).eps * 3.0 * 4.0 * size if size > 1e6 else 0.0
+    assert residuals.dual == residuals.error() == 0.0
+    assert residuals.undivided_dual() == pytest.approx(rounding, rel=1e-12)
