@@ -44,7 +44,10 @@ are its multipliers, elsewhere they give the smallest stationarity error that th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,36 +151,64 @@ def kkt_residuals_of(
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
         scaled, point = scaled_program(nlp, sizes), scaled_point(answer, sizes)
         return kkt_residuals_of(scaled, point, rows, sizes * of_lagrangian)
-    y = answer.y
-    of_rows, of_lower, of_upper = multipliers_of(nlp, answer)
-    equalities = nlp.row_lower == nlp.row_upper
-    gaps = limit_distances(nlp, y, rows)
-    # A row's multiplier belongs to its upper bound where positive, to its lower one where negative.
-    sides = np.concatenate([np.maximum(-of_rows, 0.0), np.maximum(of_rows, 0.0), of_lower, of_upper])
-    exists = np.isfinite(gaps)
-    wrong = np.minimum(sides, 0.0, out=sides.copy(), where=exists)
-    counts, m = exists, rows.size  # of equations the distance is a violation
-    counts[:m] &= ~equalities
-    counts[m : 2 * m] &= ~equalities
-    products = np.multiply(gaps, sides, out=np.zeros(gaps.size), where=counts)
-    total_bounds = np.abs(of_lower).sum() + np.abs(of_upper).sum()
-    total_rows = np.abs(of_rows).sum()
-    equations = int(np.count_nonzero(equalities))
-    inequality_rows = 0.0 if equations == m else np.abs(of_rows[~equalities]).sum()
-    dual_scale = kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size)
-    stationarity = largest(of_lagrangian - of_lower + of_upper)
+    y, given = answer.y, multipliers_of(nlp, answer)
+    limits = np.concatenate([nlp.row_lower, nlp.lower]), np.concatenate([nlp.row_upper, nlp.upper])
+    parts = np.concatenate([rows, y]), *limits, np.concatenate(given), np.asarray(of_lagrangian)
+    worst, total, of_limits, inequalities = _compiled_residuals()(*parts)
+    stationarity, primal, complementarity, sign = worst
+    dual_scale = kkt_scale(total, given[0].size + 2 * y.size)
     if not divides(dual_scale):
-        parts = np.abs(np.asarray(nlp.jacobian(y)) * of_rows[nlp.jacobian_rows])
-        sums = np.bincount(nlp.jacobian_columns, parts, minlength=y.size)
+        sizes = np.abs(np.asarray(nlp.jacobian(y)) * given[0][nlp.jacobian_rows])
+        sums = np.bincount(nlp.jacobian_columns, sizes, minlength=y.size)
         stationarity = with_rounding_of_sum(stationarity, sums)
-    return KKT(
-        stationarity=stationarity,
-        primal=largest(np.minimum(gaps, 0.0)),
-        complementarity=largest(products),
-        sign=largest(wrong),
-        dual_scale=dual_scale,
-        complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + m - equations),
-    )
+    scale = kkt_scale(of_limits, 2 * y.size + inequalities)
+    return KKT(stationarity, primal, complementarity, sign, dual_scale, scale)
+
+
+@cache
+def _compiled_residuals() -> Callable[..., Any]:
+    from trajopt.solvers.newton.compiled_loops import compiled  # loads numba
+
+    return compiled(_residuals)
+
+
+def _residuals(
+    values: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    multipliers: np.ndarray,
+    of_lagrangian: np.ndarray,
+) -> tuple:
+    """The residuals of `KKT` and, of the multipliers, the sum of sizes, that without equations, and more.
+
+    values, lower, upper : of rows, then of unknowns
+    multipliers : of rows, then of lower and of upper bounds
+    The last number is how many rows are no equations.
+    """
+    n, total, of_limits, inequalities = of_lagrangian.size, 0.0, 0.0, 0
+    worst, m = np.zeros(4), values.size - n
+    for i in range(m + n):
+        # A row's multiplier belongs to its upper bound where positive, to its lower one where negative.
+        one = multipliers[i]
+        low, high = (np.maximum(-one, 0.0), np.maximum(one, 0.0)) if i < m else (one, multipliers[n + i])
+        counts = i >= m or lower[i] != upper[i]  # of equations the distance is a violation
+        size = abs(low) + abs(high)
+        total += size
+        if counts:
+            of_limits += size
+            inequalities += i < m
+        if i >= m:
+            left = abs(of_lagrangian[i - m] - low + high)
+            if not left <= worst[0]:
+                worst[0] = left if left == left else np.inf
+        for gap, push in ((values[i] - lower[i], low), (upper[i] - values[i], high)):
+            exists = np.isfinite(gap)
+            product = gap * push if exists and counts else 0.0
+            wrong = np.minimum(push, 0.0) if exists else push
+            for k, part in enumerate((np.minimum(gap, 0.0), product, wrong)):
+                if not abs(part) <= worst[k + 1]:
+                    worst[k + 1] = abs(part) if part == part else np.inf
+    return (worst[0], worst[1], worst[2], worst[3]), total, of_limits, inequalities
 
 
 def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
