@@ -11,6 +11,7 @@ Progress is one line that changes, on a terminal or in a notebook, or a few in a
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -250,7 +251,8 @@ class Monitor:
         value = self._guard(kind, getattr(self.nlp, kind), y, *others)
         if self.reason is not None or self.failure is not None:
             raise self._refusal
-        if not np.isfinite(value).all():
+        # The sum of squares of finite numbers may overflow, that of others is never finite
+        if not (math.isfinite(np.dot(value, value)) or np.isfinite(value).all()):
             self._not_finite[kind] = f"{_name_entries(kind, value)} not finite{_cause(self.nlp, y)}"
             if not (self._shorten and kind in ("objective", "rows")):
                 self.stop(Status.EVALUATION_ERROR)

@@ -171,6 +171,8 @@ class SolverSettings:
 
     def within(self: SettingsT, run: Run) -> SettingsT:
         """These settings with the tolerance of a run, and the smaller limits of both."""
+        if run.tol is None and run.max_iterations is None and run.deadline == np.inf:
+            return self
         count, limits = run.max_iterations, (self.time_limit, run.seconds_left)
         return replace(
             self,

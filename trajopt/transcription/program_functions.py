@@ -22,7 +22,7 @@ from trajopt.base.arrays import Array, cached_if_small, keyed, read_only
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import ChainRule, Graph
 from trajopt.graph.protocols import Derivatives, Values
-from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, product, row_scaled
+from trajopt.solvers.matrices import Entries, EntryMap, Triplets, entries_of_rows, product, row_scaled
 from trajopt.transcription.conditions import Objective, RowGroup
 from trajopt.transcription.hessian import SecondDerivatives
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
@@ -248,7 +248,7 @@ class ProgramFunctions(ProgramMaps):
             raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
         lanes = self._objective_lanes
-        adjoints = product(self._weights_transposed, row_multipliers[self.b.size :]).reshape(lanes.shape)
+        adjoints = (self._weights_transposed @ row_multipliers[self.b.size :]).reshape(lanes.shape)
         adjoints += objective_factor * lanes
         raw = self.curvature.by_leaves.raw(self.chain, point.values, point.derivatives, adjoints)
         return product(self.curvature.entries.matrix, raw)
@@ -301,13 +301,12 @@ class ProgramFunctions(ProgramMaps):
         return self.first.lanes_of(self.objective_weights.reshape(self.leaf_map.nodes, -1))
 
     @cached_property
-    def _weights_transposed(self) -> sparse.csr_array:
+    def _weights_transposed(self) -> Triplets:
         """The map from multipliers of rows to adjoints of used quantities, (used_count, lanes) flat."""
-        weights, shape = self.row_weights.tocoo(), self._objective_lanes.shape
-        node, quantity = np.divmod(weights.col, max(shape[0], 1))
-        places = quantity * shape[1] + node, weights.row
-        size = shape[0] * shape[1], self.row_weights.shape[0]
-        return sparse.coo_array((weights.data, places), shape=size).tocsr()
+        weights, (count, lanes) = self.row_weights, self._objective_lanes.shape
+        node, quantity = np.divmod(weights.indices, max(count, 1))
+        rows = np.repeat(np.arange(weights.shape[0], dtype=node.dtype), np.diff(weights.indptr))
+        return Triplets(quantity * lanes + node, rows, weights.data, (count * lanes, weights.shape[0]))
 
 
 def program_maps(
