@@ -155,7 +155,7 @@ def test_limits_of_all_velocities_leave_one_start_by_default():
     assert start_rule(one_joint_free, trajopt.Ipopt()) == SEARCHED
 
 
-@pytest.mark.long
+@pytest.mark.thorough("test_many_joints_with_a_free_duration_have_several_starts_by_default stands for it")
 def test_the_default_is_never_worse_than_one_start():
     """On 20 spans coarse meshes hide the optimum of this move that its own guess leads to."""
     problem = moved_arm(20, "ur5", 35, torque_alone=True)

@@ -35,13 +35,17 @@ def test_the_missing_force_is_that_of_inverse_dynamics(trot):
 
 
 @pytest.mark.long
-def test_a_finer_mesh_misses_less_and_the_report_says_what(trot):
+def test_a_finer_mesh_misses_less(trot):
     finer = trajopt.solve(quadruped_trot.build(intervals=12), refine=None, progress="silent")
     coarse, fine = base_balance(trot), base_balance(finer)
     assert fine.force < 0.5 * coarse.force and fine.moment < 0.5 * coarse.moment
-    report = finer.verify()
-    assert report.balance == fine and f"balance between nodes: {fine}" in report.table
-    assert report.summary()["balance"]["force"] == fine.force
+
+
+@pytest.mark.long
+def test_the_report_says_what_is_missed(trot, report):
+    balance = base_balance(trot)
+    assert report.balance == balance and f"balance between nodes: {balance}" in report.table
+    assert report.summary()["balance"]["force"] == balance.force
 
 
 @pytest.mark.long
@@ -61,8 +65,12 @@ def test_what_is_too_much_or_no_number_fails(broken):
 
 @pytest.mark.long
 def test_forces_missed_on_a_coarse_mesh_name_the_cost_that_stills_joints(report):
-    """The residual forces of 5 intervals by a bound that they break, with and without halved intervals."""
-    report = replace(report, accuracy=1e-4)
+    """The residual forces of 5 intervals by a bound that they break, with and without halved intervals.
+
+    A foot that slides is told first where it misses more: by how much hangs on which optimum was found.
+    """
+    forces = tuple(each for each in report.violations if each.label.startswith("residual forces"))
+    report = replace(report, accuracy=1e-4, violations=forces)
     for refined in ("", "most nodes"):
         reason = replace(report, refined=refined).reason
         assert "residual forces" in reason and "problem.minimize(trajopt.a[6:] ** 2, 1e-5)" in reason

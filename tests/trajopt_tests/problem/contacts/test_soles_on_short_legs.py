@@ -39,18 +39,18 @@ def test_two_soles_that_stand_together_on_five_joints_are_named():
 
 
 @pytest.mark.parametrize(
-    "problem",
+    ("robot", "sole", "others"),
     [
-        standing(SIX, SOLE),
-        standing(FIVE, EDGE),
-        standing(FIVE, SOLE, feet=FEET[:1]),
-        standing(FIVE, SOLE, arcs=2),
-        standing(FIVE, None),
+        (SIX, SOLE, {}),
+        (FIVE, EDGE, {}),
+        (FIVE, SOLE, {"feet": FEET[:1]}),
+        (FIVE, SOLE, {"arcs": 2}),
+        (FIVE, None, {}),
     ],
     ids=["six joints", "edges", "one sole", "one after the other", "points"],
 )
-def test_legs_that_keep_soles_flat_wherever_the_base_goes_are_not(problem):
-    assert soles_on_short_legs(problem) == ""
+def test_legs_that_keep_soles_flat_wherever_the_base_goes_are_not(robot, sole, others):
+    assert soles_on_short_legs(standing(robot, sole, **others)) == ""
 
 
 @pytest.mark.long
