@@ -148,6 +148,22 @@ def test_muscles_at_rest_warm_and_power_is_heat_and_work(law):
     )  # lengthening takes power in, which is lost
 
 
+def test_heat_of_a_held_muscle_is_that_of_its_slow_and_fast_fibres():
+    """At optimal length and rest, with u the recruited parts: A + B by Bhargava et al., C by Umberger et al.
+
+    A = 40 u_s + 133 u_f,   B = 74 u_s + 111 u_f,   C = 1.5 (25 + 128 u_f / (u_s + u_f)) a^0.6
+    """
+    (muscles, state, a), share = at_speed(0.0), np.array([0.8, 0.3])
+    mass = 1059.7 * muscles.max_isometric_force / 0.25e6 * muscles.optimal_fiber_length
+    slow, fast = share * np.sin(0.25 * np.pi), (1.0 - share) * (1.0 - np.cos(0.25 * np.pi))
+    by_bhargava = 40.0 * slow + 133.0 * fast + 74.0 * slow + 111.0 * fast
+    by_umberger = 1.5 * (25.0 + 128.0 * fast / (slow + fast)) * 0.5**0.6
+    found = metabolic_power(muscles, state, a, a, slow=share)[0]
+    assert found == pytest.approx(mass * by_bhargava, rel=1e-12)
+    found = metabolic_power(muscles, state, a, a, "umberger", slow=share)[0]
+    assert found == pytest.approx(mass * by_umberger, rel=1e-12)
+
+
 def test_power_of_arguments_that_no_muscle_has_is_refused():
     muscles, state, a = at_speed(0.0)
     with pytest.raises(dynamics.MuscleError, match="law is 'minetti': expected bhargava or umberger"):
