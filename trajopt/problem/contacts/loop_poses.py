@@ -143,7 +143,8 @@ class LoopPoses(PoseSearch):
 
     def normal(self, closure: Closure, q: Array) -> Array | None:
         """(3,) the one direction in which the gap cannot change, axes of frame a; None unless it is one."""
-        directions, sizes, _ = np.linalg.svd(closure.basis.T @ self.rows(closure, q)[:PLACES])
+        directions, found, _ = np.linalg.svd(closure.basis.T @ self.rows(closure, q)[:PLACES])
+        sizes = np.pad(found, (0, PLACES - found.size))  # of robots of fewer coordinates
         if sizes[2] > REPEATED * sizes[0] or sizes[1] <= REPEATED * sizes[0]:
             return None
         normal = np.where(np.abs(directions[:, 2]) < REPEATED, 0.0, directions[:, 2])

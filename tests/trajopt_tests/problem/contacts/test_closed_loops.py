@@ -277,3 +277,27 @@ def test_a_problem_with_loops_can_be_sent_to_other_processes():
     problem.minimize(trajopt.tau**2)
     other = pickle.loads(pickle.dumps(problem))
     assert_allclose(trajopt.transcribe(other).start, trajopt.transcribe(problem).start)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("passive", [False, True])
+def test_two_slides_that_are_joined_move_as_one_mass(passive):
+    """A robot of two coordinates: the squared force m a costs 12 m^2 d^2 / T^3, shared by two motors half."""
+    masses, X = (2.0, 3.0), np.array([1.0, 0.0, 0.0])
+    bodies = [
+        dynamics.Body(f"link{i}", dynamics.Joint(f"slide{i}", "prismatic", X), None, mass)
+        for i, mass in enumerate(masses)
+    ]
+    ends = [dynamics.Frame(f"end{i}", f"link{i}", position=np.zeros(3)) for i in range(2)]
+    robot = dynamics.RigidBodyModel(bodies, (0.0, 0.0, 0.0), "slides", frames=ends)
+    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(2, 4, duration=1.0))
+    problem.close_loop("end0", "end1", "point")
+    if passive:
+        problem.passive("slide1")
+    problem.start_at(q=[0.0, None], v=0.0)
+    problem.end_at(q=[1.0, None], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    solution = trajopt.solve(problem)
+    alone = 12.0 * sum(masses) ** 2
+    assert solution.verify().holds
+    assert solution.objective == pytest.approx(alone if passive else 0.5 * alone, rel=1e-9)
