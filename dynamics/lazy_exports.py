@@ -12,6 +12,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+#: Words of other programs -> the name that has their meaning here.
+SYNONYMS = {
+    **{"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matrix": "crba"},
+    **{"Robot": "RigidBodyModel", "Model": "RigidBodyModel", "Link": "Body", "fk": "forward_kinematics"},
+    **{"URDF": "load_urdf", "from_urdf": "load_urdf", "load_mjcf": "from_mujoco", "from_mjcf": "from_mujoco"},
+}
+
 
 def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collection[str] = ()) -> None:
     """Give `package` its `__all__`, and each name of it at the first use.
@@ -31,7 +38,8 @@ def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collectio
             if name not in homes:
                 from difflib import get_close_matches
 
-                near = get_close_matches(name, exported, n=2) if not name.startswith("_") else []
+                meant = [SYNONYMS[name]] if SYNONYMS.get(name) in homes else []
+                near = meant or ([] if name.startswith("_") else get_close_matches(name, exported, n=2))
                 hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
                 raise AttributeError(f"module '{package}' has no attribute {name!r}{hint}")
             value = getattr(import_module(homes[name]), name)

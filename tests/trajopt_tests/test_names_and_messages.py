@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import dynamics
 import problems
 import trajopt
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
@@ -84,3 +85,17 @@ def test_a_misspelt_problem_is_told_with_the_names_that_are_near():
         problems.two_link_r  # noqa: B018 # pyright: ignore
     with pytest.raises(AttributeError, match=r"no problem 'qqqqqq': there are acrobot, "):
         problems.qqqqqq  # noqa: B018 # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "meant"),
+    [
+        (dynamics, "inverse_dynamics", "rnea"),
+        (dynamics, "mass_matrix", "crba"),
+        (dynamics, "load_mjcf", "from_mujoco"),
+        (trajopt, "minimize", "Problem"),
+    ],
+)
+def test_a_name_of_another_program_is_told_with_ours_first(package, name, meant):
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}' \(did you mean '{meant}'"):
+        getattr(package, name)

@@ -170,6 +170,7 @@ SYNONYMS = {
     **{"torque": "tau", "torques": "tau", "acceleration": "a", "velocity": "v", "velocities": "v"},
     **{"angle": "q", "angles": "q", "positions": "q", "qd": "v", "qdd": "a", "dq": "v", "ddq": "a"},
     **{"T": "duration", "tf": "duration", "final_time": "duration", "cost": "objective"},
+    **{"minimize": "Problem", "OptimalControlProblem": "Problem", "load": "Solution"},
     **{"optimize": "solve", "optimise": "solve", "robot": "from_dh", "max": "maximum", "abs": "absolute"},
 }
 
