@@ -149,10 +149,12 @@ def figure(rows: list[dict[str, Any]], path: Path) -> None:
         mine = [entry for entry in rows if entry["method"] == method and math.isfinite(entry["seconds"])]
         seconds, errors = [e["seconds"] for e in mine], [max(e["error"], 1e-13) for e in mine]
         axes.loglog(seconds, errors, marker, color=colour, label=method, markersize=7)
-        for entry, x, y in zip(mine, seconds, errors, strict=True):
+        for entry, x, y, after in zip(mine, seconds, errors, [*seconds[1:], math.inf], strict=True):
+            side, align = (6, "left") if after > 1.3 * x else (-6, "right")  # where the next one has room
             axes.annotate(
-                str(entry["intervals"]), (x, y), xytext=(6, 4), textcoords="offset points", fontsize=8
+                str(entry["intervals"]), (x, y), (side, 4), textcoords="offset points", fontsize=8, ha=align
             )
+    axes.margins(x=0.08)
     axes.set_xlabel("seconds per solve (median after warm-up)")
     axes.set_ylabel("relative error of the duration")
     axes.set_title("Two-link minimum time: error against T* = 0.3918545395 s")
@@ -188,6 +190,8 @@ def page(report: dict[str, Any]) -> str:
     lines += [
         "",
         "![error over seconds](figures/time_to_accuracy.png)",
+        "",
+        "*Numbers beside the marks are intervals.*",
         "",
         "## Cost of a certificate",
         "",

@@ -69,7 +69,7 @@ def run(solution: trajopt.Solution, seconds: float) -> dict[str, str]:
         "objective": f"{solution.objective:.4f}",
         "effort": f"{solution.cost_terms['dynamic effort']:.4f}",
         "largest violation at nodes": f"{checked.max_violation_nodes:.1e}",
-        "between nodes": f"{checked.max_violation_dense:.1e}",
+        "between nodes": f"{checked.max_violation_dense:.1e} {worst.unit}".rstrip(),
         "where": ", ".join(filter(None, (worst.name, worst.component))),
         "largest slip of a standing point": f"{largest_slip(solution):.1f} mm",
         "KKT error": f"{checked.kkt_error:.1e}",
