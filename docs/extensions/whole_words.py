@@ -1,6 +1,6 @@
-"""Names, options and numbers that no line break tears, and cells that hold sentences, marked for `site.css`.
+"""Words, options and numbers that no line break tears, and cells that hold sentences, marked for `site.css`.
 
-A browser breaks lines behind hyphens, those of `--as-opensim`, 1e-8 and L-BFGS as well.
+A browser breaks lines behind hyphens, those of foot-flat, `--as-opensim` and 1e-8 as well.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from docutils import nodes
 
 LONGEST = 40  # letters of code that fit in a line on a telephone
 LONGEST_IN_CELL = 26
+PLACES = nodes.paragraph | nodes.title | nodes.strong | nodes.emphasis
 SENTENCE = 70  # letters from which a cell of a table is one
-#: A word with a hyphen that has a digit or a single letter at one side.
-HYPHENED = re.compile(r"(?<!\S)\S*(?:\d-|-\d|(?<!\w)\w-|-\w(?!\w))\S*")
+HYPHENED = re.compile(r"(?<!\S)\S*(?:\w-|-\w)\S*")  # a word with a hyphen
 
 
 def mark(app: Any, doctree: nodes.document, page: str) -> None:
@@ -27,8 +27,9 @@ def mark(app: Any, doctree: nodes.document, page: str) -> None:
             code["classes"].append("whole")
     for text in list(doctree.findall(nodes.Text)):
         inside = text.parent
-        if isinstance(inside, nodes.paragraph | nodes.strong | nodes.emphasis) and HYPHENED.search(text):
-            inside.replace(text, list(split(text.astext())))
+        if isinstance(inside, PLACES) and HYPHENED.search(text):
+            in_cell = any(isinstance(each, nodes.entry) for each in ancestors(inside))
+            inside.replace(text, list(split(text.astext(), LONGEST_IN_CELL if in_cell else LONGEST)))
     for cell in doctree.findall(nodes.entry):
         if len(cell.astext()) >= SENTENCE:
             cell["classes"].append("sentence")
@@ -41,15 +42,13 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
         yield node
 
 
-def split(text: str) -> Iterator[nodes.Node]:
-    """The nodes of a text, its words with a hyphen of their own."""
+def split(text: str, longest: int) -> Iterator[nodes.Node]:
+    """The nodes of a text, its words with a hyphen of up to so many letters by themselves."""
     end = 0
     for word in HYPHENED.finditer(text):
         if word.start() > end:
             yield nodes.Text(text[end : word.start()])
-        yield (
-            nodes.inline(text=word[0], classes=["whole"]) if len(word[0]) <= LONGEST else nodes.Text(word[0])
-        )
+        yield nodes.inline(text=word[0], classes=["whole"] * (len(word[0]) <= longest))
         end = word.end()
     if end < len(text):
         yield nodes.Text(text[end:])
