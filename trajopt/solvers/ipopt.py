@@ -47,6 +47,7 @@ from trajopt.solvers.solver import (
     StartKind,
     Status,
     WarmStart,
+    unrelaxed,
 )
 
 # IpReturnCodes.h of IPOPT 3.14, complete.
@@ -198,14 +199,17 @@ class Ipopt(SolverSettings):
         calls = _Calls(nlp, monitor, second_order, self.tol)
         if self.hessian == "exact" and not second_order:
             logging.getLogger("trajopt").warning("no second derivatives: IPOPT uses L-BFGS instead")
+        given = float(self.options.get("bound_relax_factor", BOUND_RELAXATION))  # type: ignore[arg-type]
+        lower, upper = unrelaxed(nlp.lower, nlp.upper, given)
+        row_lower, row_upper = unrelaxed(nlp.row_lower, nlp.row_upper, given)
         problem = ipopt.Problem(
             n=nlp.variable_count,
             m=nlp.row_count,
             problem_obj=calls,
-            lb=nlp.lower,
-            ub=nlp.upper,
-            cl=nlp.row_lower,
-            cu=nlp.row_upper,
+            lb=lower,
+            ub=upper,
+            cl=row_lower,
+            cu=row_upper,
         )
         try:
             large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers

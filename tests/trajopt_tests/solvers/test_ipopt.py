@@ -28,7 +28,7 @@ from trajopt.solvers import ipopt as bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
 from trajopt.solvers.ipopt_options import parsed_options
 from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.solver import Run, Status, WarmStart
+from trajopt.solvers.solver import Run, Status, WarmStart, unrelaxed
 
 
 @pytest.fixture(autouse=True, params=["casadi", "cyipopt"])
@@ -338,3 +338,14 @@ def test_ranges_with_powers_of_ten_are_read():
     assert width.convert(-2e-3) == -2e-3
     with pytest.raises(OptionError, match="width = 100: expected -2e-03 <= width < 1e"):
         width.convert(100)
+
+
+def test_bounds_near_zero_are_relaxed_by_a_part_of_themselves():
+    """IPOPT moves by 1e-10 of one unit: those of zero, of a unit, or nearly met are left to it."""
+    lower = np.array([-np.inf, 0.0, 1e-6, -2.0, 0.5, 1e-6])
+    upper = np.array([np.inf, 1e-5, 1.0, -1e-6, 0.5, 1e-6 + 1e-12])
+    low, high = unrelaxed(lower, upper, 1e-10)
+    assert np.array_equal(low[[0, 1, 3, 4, 5]], lower[[0, 1, 3, 4, 5]])
+    assert np.array_equal(high[[0, 2, 4, 5]], upper[[0, 2, 4, 5]])
+    relaxed = np.array([upper[1] - high[1], low[2] - lower[2], upper[3] - high[3]])
+    assert 1e-10 - relaxed == pytest.approx([1e-12, 1e-13, 1e-13], rel=1e-3)

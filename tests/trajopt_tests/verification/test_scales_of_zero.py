@@ -295,3 +295,67 @@ def test_the_least_size_of_parts_is_a_dip_or_lasts_a_hundredth_of_the_time(value
         parts = np.interp(at, [0.0, 1.0, 2.0], values)[:, None]
         (found,) = least_sizes(parts, at, np.full(1, 1e-9))
         assert low <= found <= high
+
+
+def brought_down(kind, bound):
+    """x from 1 towards -1 in 2 s, or from 0 towards 1, held by a bound near zero; optimum, x at the end."""
+    mesh = trajopt.Trajectory.collocation(3, 3, duration=2.0)
+    problem = trajopt.Problem(trajopt.system(("x",), ("u",), lambda node: [node.u]), mesh)
+    problem.minimize(trajopt.state("u") ** 2)
+    x = trajopt.state("x")
+    if kind == "parameter":
+        problem.start_at(x=[0.0])
+        problem.end_at(x=[1.0])
+        problem.minimize(problem.parameter("room", bound, 5.0, guess=1.0))
+        return problem, 0.5 + bound, 1.0
+    problem.start_at(x=[0.0 if kind == "below" else 1.0])
+    target = 1.0 if kind == "below" else -1.0
+    problem.minimize((x - target) ** 2, over="end")
+    if kind == "path":
+        problem.subject_to(x, lower=bound)
+    else:
+        bent = trajopt.term(lambda node: node.x + 0.1 * node.x**2, name="bent")
+        problem.subject_to(bent, **{"upper" if kind == "below" else "lower": bound}, over="end")
+    end = bound if kind == "path" else (np.sqrt(1.0 + 0.4 * bound) - 1.0) / 0.2
+    moved = end if kind == "below" else 1.0 - end
+    return problem, 0.5 * moved**2 + (end - target) ** 2, end
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("solver", [trajopt.Ipopt(), trajopt.InteriorPoint()])
+@pytest.mark.parametrize("kind", ["path", "row", "below", "parameter"])
+@pytest.mark.parametrize("bound", [1e-5, 1e-6, 1e-8])
+def test_a_bound_near_zero_is_met_to_a_part_of_itself(solver, kind, bound):
+    """A state that stays above 1e-6 was "violated by 6.8e-11, 7e-5 of its scale", where interiors begin."""
+    problem, optimum, end = brought_down(kind, bound)
+    solution = trajopt.solve(problem, solver=solver, refine=None)
+    report = solution.verify()
+    assert report.verdict == "PASS", report.reason
+    assert solution.objective == pytest.approx(optimum, rel=1e-8)
+    # Beyond the bound by 2e-6 of it, as a whole
+    beyond = (1.0 + 2e-6 if kind == "below" else 1.0 - 2e-6) * end if kind != "parameter" else end
+    points = tuple(each + beyond - each[-1] for each in solution.curve.control_points)
+    parameters = {name: np.full(1, (1.0 - 2e-6) * bound) for name in solution.parameters}
+    missed = replace(
+        solution, curve=replace(solution.curve, control_points=points), parameters=parameters
+    ).verify()
+    assert not missed.holds and " of its scale" in missed.reason, missed.reason
+
+
+@pytest.mark.long
+def test_a_phase_that_goes_to_its_shortest_duration_of_a_microsecond_passes():
+    """It was exceeded by 9e-11 s, 9e-5 of it; bringing it back missed rows of 1 / T."""
+    phases = []
+    for name, bounds in (("move", (0.2, 9.0)), ("wait", (1e-6, 9.0))):
+        mesh = trajopt.Trajectory.collocation(3, 3, duration=bounds)
+        phase = trajopt.Problem(trajopt.system(("x",), ("u",), lambda node: [node.u]), mesh, name)
+        phase.minimize(trajopt.term(lambda node: node.u**2 + 1.0, name="effort and time"))
+        phases.append(phase)
+    phases[0].start_at(x=[0.0])
+    phases[1].end_at(x=[1.0])
+    phases[1].subject_to(trajopt.state("u"), -0.1, 0.1)
+    problem = trajopt.Phases(*phases)
+    problem.link(trajopt.q, phases[0].at("end"), phases[1].at("start"))
+    solution = trajopt.solve(problem)
+    assert solution.verify().verdict == "PASS"
+    assert solution.objective == pytest.approx(2.0, rel=1e-5)  # x^2 / T + T at T = x = 1
