@@ -26,9 +26,8 @@ from trajopt.base.errors import (
     TrajoptError,
 )
 from trajopt.graph.protocols import Block
-from trajopt.graph.quantities import own_term
 from trajopt.problem.systems.state_equations import limits_of
-from trajopt.terms.arithmetic import Arithmetic
+from trajopt.terms.term import KnownByName
 
 Library = Literal["jax", "torch", "numpy"]
 LIBRARIES: Mapping[str, Callable[..., BatchedFunction]] = {
@@ -74,7 +73,7 @@ def foreign_block(
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionTerm(Arithmetic):
+class FunctionTerm(KnownByName):
     """A term y = f(quantities of a node), f a function of a library; see `foreign_term`."""
 
     function: ArrayFunction
@@ -83,10 +82,6 @@ class FunctionTerm(Arithmetic):
     derivatives: ArrayFunction | None
     name: str
     unit: str = ""
-
-    @property
-    def quantity(self) -> str:
-        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         widths = tuple(width_of(name) for name in self.inputs)

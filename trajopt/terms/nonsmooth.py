@@ -41,13 +41,13 @@ from trajopt.terms.arithmetic import (
     inner_blocks,
     written,
 )
-from trajopt.terms.term import ExpressionTerm, operands_of
+from trajopt.terms.term import ExpressionTerm, KnownByName, operands_of
 
 SMALLEST = 1e-6  # slack of a norm, in the unit of its term
 
 
 @dataclass(frozen=True)
-class Maximum(Arithmetic):
+class Maximum(KnownByName):
     """y_i = max(u_i, w_i, ..., floor_i) over terms of one width m, and numbers; |u| is max(u, -u)."""
 
     pieces: tuple[Term, ...]
@@ -66,10 +66,6 @@ class Maximum(Arithmetic):
         return f"max({', '.join([*(piece.name for piece in self.pieces), *floor])})"
 
     @property
-    def quantity(self) -> str:
-        return own_term(self.name)
-
-    @property
     def is_nonnegative(self) -> bool:
         """True if no value is below zero, whatever the node, so that its square is convex."""
         return self.is_absolute or (self.floor is not None and bool(np.all(np.asarray(self.floor) >= 0.0)))
@@ -84,7 +80,7 @@ class Maximum(Arithmetic):
 
 
 @dataclass(frozen=True)
-class Norm(OfOneTerm):
+class Norm(KnownByName, OfOneTerm):
     """y = |u| = sqrt(u' u), the Euclidean length of a term `base`, (1,), which has a kink at u = 0.
 
     smallest : below which a slack counts it as u' u / (2 smallest) + smallest / 2
@@ -97,10 +93,6 @@ class Norm(OfOneTerm):
         return f"norm of {self.base.name}"
 
     @property
-    def quantity(self) -> str:
-        return own_term(self.name)
-
-    @property
     def squared(self) -> SumOfSquares:
         """u' u, which is smooth."""
         return SumOfSquares(self.base)
@@ -110,16 +102,12 @@ class Norm(OfOneTerm):
 
 
 @dataclass(frozen=True)
-class SumOfSquares(OfOneTerm):
+class SumOfSquares(KnownByName, OfOneTerm):
     """y = u' u, (1,), of the components of a term `base`."""
 
     @property
     def name(self) -> str:
         return f"sum of squares of {self.base.name}"
-
-    @property
-    def quantity(self) -> str:
-        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         return blocks_of_function("sumsqr", self.base, self.quantity, width_of)

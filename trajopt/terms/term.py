@@ -22,16 +22,23 @@ from trajopt.base import arguments
 from trajopt.base.arguments import is_whole, short_repr
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.graph import NamedBlock, completed
-from trajopt.graph.protocols import Block, NodeFunction
+from trajopt.graph.protocols import Block, NodeFunction, Term
 from trajopt.graph.quantities import described, extra_leaf, own_term, parameter_leaf
 from trajopt.terms.arithmetic import Arithmetic, documented
 
 if TYPE_CHECKING:
     from trajopt.graph.expression import Expression
-    from trajopt.graph.protocols import Term
     from trajopt.graph.trace import NodeSymbols
 
 EntryT = TypeVar("EntryT")
+
+
+class KnownByName(Arithmetic):
+    """A term whose name says all: its quantity is called by it."""
+
+    @property
+    def quantity(self: Term) -> str:
+        return own_term(self.name)
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Quantity(Arithmetic):
 
 
 @dataclass(frozen=True)
-class ExpressionTerm(Arithmetic):
+class ExpressionTerm(KnownByName):
     """A term y = f(quantities of a node), f a user's function that is traced once; see `trajopt.term`.
 
     components : names of the components; empty: the joints' names if there is one for each, or numbers
@@ -105,10 +112,6 @@ class ExpressionTerm(Arithmetic):
         arguments.check_function("what @trajopt.term decorates", self.function)
         if self.function.__doc__:
             documented(self, self.function.__doc__)
-
-    @property
-    def quantity(self) -> str:
-        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         from trajopt.graph.trace import trace
@@ -232,7 +235,7 @@ def is_slice(part: slice) -> bool:
 
 
 @dataclass(frozen=True)
-class StateTerm(Arithmetic):
+class StateTerm(KnownByName):
     """A state or a control of a system, with all its components."""
 
     name: str
@@ -240,10 +243,6 @@ class StateTerm(Arithmetic):
     def __getitem__(self, component: int | slice) -> ExpressionTerm:
         """One component as a term, (1,), or several: `trajopt.state("T")[0]`, `trajopt.state("T")[1:]`."""
         return ExpressionTerm(self._read, self.name)[component]
-
-    @property
-    def quantity(self) -> str:
-        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         from trajopt.graph.trace import trace
@@ -348,17 +347,13 @@ base_wrench = Quantity("base_wrench")
 
 
 @dataclass(frozen=True, eq=False)
-class BlockTerm(Arithmetic):
+class BlockTerm(KnownByName):
     """One output of a user's block; see `block_term`."""
 
     block: Block
     output: str
     name: str
     unit: str = ""
-
-    @property
-    def quantity(self) -> str:
-        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         for quantity, width in self.block.inputs.items():

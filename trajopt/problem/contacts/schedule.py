@@ -30,8 +30,8 @@ from trajopt.problem.contacts.contact import Contact
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.quadrature import RuleName
 from trajopt.splines.trajectory import Trajectory
-from trajopt.terms.arithmetic import Arithmetic, total
-from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.arithmetic import total
+from trajopt.terms.term import ExpressionTerm, KnownByName
 
 if TYPE_CHECKING:
     from trajopt.graph.trace import NodeSymbols
@@ -254,7 +254,7 @@ def impulses_after(contacts: Sequence[Contact], arc: int, node: NodeSymbols) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class ImpactTerm(Arithmetic):
+class ImpactTerm(KnownByName):
     """M(q) v + g(q) less J' p after the impact, (n,): it does not change where arcs meet, as q does not.
 
     dynamics : of the robot, whose block of inverse dynamics computes it, with v in place of a
@@ -268,10 +268,6 @@ class ImpactTerm(Arithmetic):
     @property
     def name(self) -> str:
         return f"momentum of impact, arc {self.arc}, {names_of(sum(self.feet.values(), ()))}"
-
-    @property
-    def quantity(self) -> str:
-        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         names = {
