@@ -8,6 +8,9 @@ Residuals are scaled as in IPOPT (Wachter and Biegler, Math. Program. 106, 2006,
     s_d = max(s_max, (|row multipliers|_1 + |bound multipliers|_1) / (m + 2 n)) / s_max,
     s_c = max(s_max, |multipliers of inequalities|_1 / their number) / s_max,       s_max = 100.
 
+From s_d = 1e6 on, as where rows repeat each other, stationarity is not divided, and it is no less than the
+rounding of the terms that cancel in it.
+
 The status of a run that a solver gave up or that met its iteration limit follows from the point it returned.
 
 Why a solver gave up may depend on rounding; the KKT conditions at its last point do not. The first line that

@@ -77,12 +77,12 @@ class SecondDerivatives:
         by_leaf = (self._b[column], used, first.D[used, column], 1.0)
         edges = [(u, y, own, 1.0) for y, u, own in reversed(first.edges)]
         parts = [by_leaf, *edges] if leaf_map.free_durations else edges
-        self._backward = Tape(parts, self._cleared(self._b))
+        self._backward = Tape(parts, self.rows.mask(self._b))
         self.H = np.full((leaf_map.width,) * 2, -1)
         sums = [*self._through_quantities(chain)]
         if leaf_map.free_durations:
             sums += self._by_duration()
-        self._sums = Tape([part for part, _ in sums], self._cleared(*(targets for _, targets in sums)))
+        self._sums = Tape([part for part, _ in sums], self.rows.mask(*(targets for _, targets in sums)))
         self.spans = SpanSums(leaf_map, self.H)
         spline = leaf_map.spline_width
         mask = np.triu(np.ones(self.H.shape, dtype=bool)) & (self.H >= 0)
@@ -94,12 +94,6 @@ class SecondDerivatives:
         self._scaled = Tape([scaled], np.ones(rows.count, dtype=bool))
         self.raw_size = self.spans.size + rows.count * lane_width(first.nodes)
         self._own = OfThread()
-
-    def _cleared(self, *targets: Array) -> Array:
-        """The mask of the rows in `targets`."""
-        fresh = np.zeros(self.rows.count, dtype=bool)
-        fresh[np.concatenate([np.zeros(0, dtype=int), *map(np.ravel, targets)])] = True
-        return fresh
 
     def _through_quantities(self, chain: ChainRule) -> Iterator[tuple[Sequence[Array], Array]]:
         """Sums of H, with the rows among them that no block fills.

@@ -289,7 +289,7 @@ def _row_factors(
     known = np.isfinite(jacobian)
     np.maximum.at(steepest, jacobian_rows[known], np.abs(jacobian[known]))
     slope = np.clip(steepest, np.maximum(least, NOT_ZERO), np.divide(most, NEGLIGIBLE))
-    # Beside zero, [0, 1e9] held a distance to 0.1 m: a hundredfold slope stands for the limit of zero
+    # Beside zero, [0, 1e9] held a distance to 0.1 m: a thousandfold slope (with the ten below) is its limit
     of_zero = ((bounds.lower == 0.0) | (bounds.upper == 0.0)) & np.isfinite(bounds.lower - bounds.upper)
     smaller = np.where(of_zero & (sides.max(axis=0) > 0.0), 100.0 * slope, smaller)
     # Rows are divided by at most ten times the smaller of their limits, whatever the larger one is

@@ -99,6 +99,12 @@ class Rows:
         found[mask] = self.more(int(np.count_nonzero(mask)))
         return found
 
+    def mask(self, *targets: Array) -> Array:
+        """The mask of the rows given out so far that are `targets`, (count,)."""
+        found = np.zeros(self.count, dtype=bool)
+        found[np.concatenate([np.zeros(0, dtype=int), *map(np.ravel, targets)])] = True
+        return found
+
     def copies_of(self, number: int, block: Block, pattern: Pairs) -> Pairs:
         """The next rows, to which the numbers of all pairs of a block are copied, -1 for zeros left out."""
         first, is_sparse = self.count, implements(block, NonzeroBlock)
@@ -209,9 +215,7 @@ class FirstDerivatives:
                     at, column = np.nonzero(self.D[u] >= 0)
                     terms.append((self.D[y[at], column], own[at], self.D[u[at], column], 1.0))
             parts.append(one_part(terms))
-        fresh = np.zeros(self.rows.count, dtype=bool)
-        fresh[np.concatenate([np.zeros(0, dtype=int), *compact])] = True
-        return Tape(parts, fresh)
+        return Tape(parts, self.rows.mask(*compact))
 
     def _by_numerators(self, D: Array) -> tuple[Array, Rows, Tape]:
         """Rows of the derivatives of quantities, D (m, width), by (Q, T), -1 for zeros, and their sums."""

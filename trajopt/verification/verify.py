@@ -491,53 +491,37 @@ def verify_phases(solution: PhasesSolution, accuracy: float | None = None) -> Re
 
     Links are evaluated from the motions, without the parameters by which the solver met them.
     """
-    phases = solution.asked
-    if wrong := unusable_phases(solution):
-        return _together(solution, accuracy, (), (), None, (wrong,), Minimality())
+    phases, wrong = solution.asked, unusable_phases(solution)
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
     total = solution.size_of_costs or np.inf
     tried = {"unmended": bool(solution.warning), "refined": _refined(solution)}
-    reports = tuple(replace(_of_phase(phase, accuracy, total), **tried) for phase in solution.phases)
-    usable = not any(unusable(phase) for phase in solution.phases)  # else the phases' reports say why not
+    parts = () if wrong else solution.phases
+    reports = tuple(replace(_of_phase(phase, accuracy, total), **tried) for phase in parts)
+    usable = not wrong and not any(map(unusable, parts))  # else the phases' reports say why not
     program, y = _program(solution, phases) if usable else (None, None)
     point, kkt = (None, None) if program is None or y is None else smallest_kkt(program, y, solution)
     nearby = None if program is None or point is None else NearbyPoints(program, point)
     zero = max((cost.zero for report in reports for cost in report.costs), default=0.0)
-    least = minimality(solution, nearby, accuracies(accuracy)[0], zero) if usable else Minimality()
-    links = tuple(_of_links(solution, phases)) if usable else ()
-    differences = tuple(differences_of_phases(solution, program, y))
-    report = _together(solution, accuracy, reports, links, kkt, differences, least)
-    return replace(report, dependent=_dependent_rows(program, point, solution))
-
-
-def _together(
-    solution: PhasesSolution,
-    accuracy: float | None,
-    reports: tuple[Report, ...],
-    links: tuple[Line, ...],
-    kkt: KKT | None,
-    together: tuple[str, ...],
-    least: Minimality,
-) -> Report:
-    """The report of all phases from those of each."""
-    phases = tuple(zip(solution.names, reports, strict=True)) if reports else ()
-    of_phases = [f"phase '{name}': {each}" for name, part in phases for each in part.differences]
+    named_reports = tuple(zip(solution.names, reports, strict=True)) if reports else ()
+    together = (wrong,) if wrong else tuple(differences_of_phases(solution, program, y))
+    of_phases = [f"phase '{name}': {each}" for name, part in named_reports for each in part.differences]
 
     def named(lines: str) -> tuple[Any, ...]:
-        each = ((name, line) for name, part in phases for line in getattr(part, lines))
+        each = ((name, line) for name, part in named_reports for line in getattr(part, lines))
         return tuple(replace(line, name=f"{name}: {line.name}") for name, line in each)
 
     return Report(
-        phases=phases,
-        links=links,
+        phases=named_reports,
+        links=tuple(_of_links(solution, phases)) if usable else (),
         together=together,
-        minimality=least,
+        minimality=minimality(solution, nearby, accuracies(accuracy)[0], zero) if usable else Minimality(),
         violations=named("violations"),
         equations=named("equations"),
         costs=named("costs"),
         differences=(*together, *of_phases),
         resolution=max((report.resolution for report in reports), default=0.0),
         objective=solution.objective,
+        dependent="" if wrong else _dependent_rows(program, point, solution),
         **_fields_of(solution, solution.title if reports else solution.name, kkt, accuracy),
     )
 

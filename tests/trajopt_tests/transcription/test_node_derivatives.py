@@ -4,6 +4,7 @@ import copy
 import pickle
 from itertools import combinations_with_replacement, product
 
+import numba
 import numpy as np
 import pytest
 from hand_written import PointMasses
@@ -220,6 +221,7 @@ def test_numbers_of_one_point_are_computed_anew_after_those_of_another():
         before[0][0] = 1.0
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="no loop is compiled")
 def test_copies_run_the_loops_that_are_compiled():
     """Arrays lose their flag when they are copied or read back, and loops are compiled for read-only ones."""
     nlp = trajopt.transcribe(catalogue.build("two_link_pr", {}))
