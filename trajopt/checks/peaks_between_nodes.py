@@ -94,15 +94,12 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
 
 def mask_from_inside(over: NodeSet, here: MotionSamples, curve: Curve) -> Array:
     """Mask of the times (K,) in a set, without the other sides of breakpoints where it begins or ends."""
-    if not isinstance(over, TimeWindow | ArcNodes) or getattr(over, "arc", 0) >= len(curve.bases):
-        return over.mask(here)
-    side, interval = BORDER_SIDE * curve.duration, interval_of(over, curve)
+    mask = over.mask(here)
+    if not isinstance(over, TimeWindow | ArcNodes) or not mask.any():  # of an arc that the motion lacks none
+        return mask
+    interval, beyond = interval_of(over, curve), 1.5 * BORDER_SIDE * curve.duration
     # Ends of an interval are one side within; a time on the other side of the breakpoint is two sides away
-    return (
-        over.mask(here)
-        & (here.times > interval.first - 1.5 * side)
-        & (here.times < interval.last + 1.5 * side)
-    )
+    return mask & (here.times > interval.first - beyond) & (here.times < interval.last + beyond)
 
 
 def intervals_of(solution: Solution, constraints: Iterable[Constraint]) -> dict[Constraint, Interval]:

@@ -36,7 +36,7 @@ robot, whatever coordinates describe its base.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -62,6 +62,7 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import FEASIBILITY, ROUNDING
+from trajopt.splines.basis import Curve
 from trajopt.splines.node_sets import PATH, MotionSamples
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
@@ -287,13 +288,9 @@ def equation_scales(
     distinct = {c.term.quantity: c.term for c in equations}
     sums, scales = part_sums(solution, list(distinct.values()), here.times), {}
     for constraint in equations:
-        is_long = constraint.holds_over_time
-        there = mask_from_inside(constraint.over, here, solution.curve) if is_long else np.zeros(0, bool)
         found = sums[constraint.term.quantity]
-        given = constraint.scale
-        scales[constraint] = (
-            scale_of(found[there] if there.any() else found) if given is None else given.copy()
-        )
+        own = found[_times_of(constraint, here, solution.curve)] if constraint.holds_over_time else found
+        scales[constraint] = scale_of(own) if constraint.scale is None else constraint.scale.copy()
     at_once = [c for c in equations if not c.holds_over_time and not c.over.is_difference]
     single = [c for c in at_once if contains_torques(solution.problem, c)]
     at_rest = static_parts(solution, single, here) if single else {}
@@ -310,19 +307,31 @@ def equation_scales(
     for (constraint, component), scale in of_forces.items():
         if constraint in scales:
             scales[constraint][component] = scale
-    limits = [each for each in scales if each.zero_bounded.any() and each.scale is None]
-    every = dense_samples(solution) if limits and solution.problem.datasets else here
-    added = data_parts(solution, [each.term for each in limits], every.times)
-    for limit in limits:
+    limits = {each: scales[each] for each in scales if each.zero_bounded.any() and each.scale is None}
+    return scales | dict(_scales_beside_data(solution, limits, here))
+
+
+def _scales_beside_data(
+    solution: Solution, scales: Mapping[Constraint, Array], here: MotionSamples
+) -> Iterator[tuple[Constraint, Array]]:
+    """Limits of zero with their scales, at most one unit or the least that data add to the term, above it."""
+    every = dense_samples(solution) if scales and solution.problem.datasets else here
+    added = data_parts(solution, [each.term for each in scales], every.times)
+    for limit, scale in scales.items():
         parts, times = added.get(limit.term.quantity, np.empty((0, limit.lower.size))), every.times
         if len(parts) and not limit.over.is_difference:
-            there = mask_from_inside(limit.over, every, solution.curve)
-            parts, times = (parts[there], times[there]) if there.any() else (parts, times)
-        zero = FEASIBILITY * np.minimum(finite_size(parts), scales[limit])
+            there = _times_of(limit, every, solution.curve)
+            parts, times = parts[there], times[there]
+        zero = FEASIBILITY * np.minimum(finite_size(parts), scale)
         most = least_sizes(parts, times[: len(parts)], zero)
         most = np.where(np.isfinite(most), np.maximum(most, 1.0), 1.0)
-        scales[limit] = np.where(limit.zero_bounded, np.minimum(scales[limit], most), scales[limit])
-    return scales
+        yield limit, np.where(limit.zero_bounded, np.minimum(scale, most), scale)
+
+
+def _times_of(constraint: Constraint, here: MotionSamples, curve: Curve) -> Array:
+    """The mask of the times over which a constraint holds; all of them where none of these is."""
+    there = mask_from_inside(constraint.over, here, curve)
+    return there if there.any() else np.ones_like(there)
 
 
 def periodicity_scales(solution: Solution, here: MotionSamples) -> dict[str, Array]:
