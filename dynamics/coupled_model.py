@@ -136,7 +136,14 @@ class CoupledModel(CoupledTree):
         """Arrays as (nodes, n), `of_tree` as (nodes, joints), and the leading axes to give back."""
         arrays = {name: number_array(x, name) for name, x in given.items() if x is not None}
         for name, x in arrays.items():
-            self._check_width(name, x)
+            if name == "of_tree":
+                what, names = "the tree has {} joints", self.tree.joint_names
+            else:
+                what, names = "the model has n = {} coordinates", self.joint_names
+            if x.shape[-1:] != (len(names),):
+                raise ShapeError(
+                    f"{name} has shape {x.shape} but {what.format(len(names))} ({list_names(names)})"
+                )
         try:
             shape = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
         except ValueError as error:
@@ -147,13 +154,3 @@ class CoupledModel(CoupledTree):
             for name, x in arrays.items()
         }
         return flat, shape
-
-    def _check_width(self, name: str, x: Array) -> None:
-        if name == "of_tree":
-            what, names = "the tree has {} joints", self.tree.joint_names
-        else:
-            what, names = "the model has n = {} coordinates", self.joint_names
-        if x.shape[-1:] != (len(names),):
-            raise ShapeError(
-                f"{name} has shape {x.shape} but {what.format(len(names))} ({list_names(names)})"
-            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -42,7 +42,14 @@ def recipe(build: Callable[P, Built], name: str | None = None) -> Callable[P, Bu
 
     @functools.wraps(build)
     def checked(**parameters: Any) -> Problem | Phases:
-        values = checked_parameters(parameters, defaults, known_as)
+        for name in parameters:
+            check_known(f"parameter of {known_as}", name, defaults)
+        values = {
+            name: like_default(parameters[name], default, f"parameter '{name}' of {known_as}")
+            if name in parameters
+            else default
+            for name, default in defaults.items()
+        }
         problem = call(**values)
         if not isinstance(problem, Problem | Phases):
             raise ProblemError(f"the build of {known_as} returned {problem!r}: return a trajopt.Problem")
@@ -63,18 +70,6 @@ def defaults_of(build: Callable[..., Any]) -> dict[str, Any]:
             )
         defaults[parameter.name] = parameter.default
     return defaults
-
-
-def checked_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any], problem: str) -> dict[str, Any]:
-    """Every parameter of a problem: what was given, in the kind of its default, else the default."""
-    for name in given:
-        check_known(f"parameter of {problem}", name, defaults)
-    return {
-        name: like_default(given[name], default, f"parameter '{name}' of {problem}")
-        if name in given
-        else default
-        for name, default in defaults.items()
-    }
 
 
 def like_default(value: Any, default: Any, what: str) -> Any:

@@ -33,17 +33,6 @@ def criterion_value(criterion: Criterion, G: Array) -> tuple[float, Array]:
     if criterion == "information":
         slope = vectors / values @ vectors.T
         return float(2.0 * np.sum(np.log(D)) - np.sum(np.log(values))), -(D[:, None] * slope * D)
-    return _condition(values, vectors, D)
-
-
-def _column_scales(G: Array) -> Array:
-    """diag(G)^(-1/2), that of a column that is zero but for rounding by the largest."""
-    squares = np.diag(G)
-    return 1.0 / np.sqrt(np.maximum(squares, max(NO_COLUMN * squares.max(), np.finfo(float).tiny ** 0.5)))
-
-
-def _condition(values: Array, vectors: Array, D: Array) -> tuple[float, Array]:
-    """The smooth logarithm of the condition number of S, and its gradient by G."""
     largest, smallest = values / values[-1], values[0] / values
     above, below = np.sum(largest**ORDER), np.sum(smallest**ORDER)
     value = np.log(values[-1] / values[0]) + (np.log(above) + np.log(below)) / ORDER
@@ -53,6 +42,12 @@ def _condition(values: Array, vectors: Array, D: Array) -> tuple[float, Array]:
     gradient = D[:, None] * by_S * D
     gradient[np.diag_indices_from(gradient)] -= D**2 * np.einsum("ij,ij->i", by_S, S)
     return float(value), gradient
+
+
+def _column_scales(G: Array) -> Array:
+    """diag(G)^(-1/2), that of a column that is zero but for rounding by the largest."""
+    squares = np.diag(G)
+    return 1.0 / np.sqrt(np.maximum(squares, max(NO_COLUMN * squares.max(), np.finfo(float).tiny ** 0.5)))
 
 
 def condition_number(G: Array) -> float:

@@ -32,14 +32,23 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
     """The graph of blocks that computes all terms, their inputs from the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
-    problem's loads; torques and joint wrenches are those under the loads.
+    problem's loads; torques and joint wrenches are those under the loads. Raises GraphCycleError for a load
+    that needs the torques it changes.
     """
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
     blocks = _term_blocks(problem, (*terms, *integrated))
     wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks.values())
     under_load = problem.quantities.changed_by_loads(wanted) if problem.loads else set()
     if under_load:
-        blocks |= _load_blocks(problem)
+        for link, term in problem.loads.items():
+            own = _term_blocks(problem, [term])
+            needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own.values())))
+            if needs:
+                raise GraphCycleError(
+                    f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
+                    "which it changes: let it depend on motion, parameters or the base wrench"
+                )
+        blocks |= _renamed_terms(problem, {f"{LOAD}{link}": term for link, term in problem.loads.items()})
         blocks["under load"] = block_of(problem, sorted(under_load), problem.loads)
     if "time" in wanted | _inputs(blocks.values()):
         blocks["time"] = _time_block(problem)
@@ -112,19 +121,6 @@ def _time_block(problem: Problem) -> Block:
     one, start = np.ones(1), parameter_leaf(START_TIME)
     terms = {"t": one} | ({start: one} if problem.start_time is None else {})
     return WeightedSum(terms, "time", 0.0 if problem.start_time is None else problem.start_time)
-
-
-def _load_blocks(problem: Problem) -> dict[str, Block]:
-    """The blocks of the wrenches on loaded links; GraphCycleError where one needs the torques it changes."""
-    for link, term in problem.loads.items():
-        own = _term_blocks(problem, [term])
-        needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own.values())))
-        if needs:
-            raise GraphCycleError(
-                f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
-                "which it changes: let it depend on motion, parameters or the base wrench"
-            )
-    return _renamed_terms(problem, {f"{LOAD}{link}": term for link, term in problem.loads.items()})
 
 
 def _renamed_terms(problem: Problem, terms: Mapping[str, Any]) -> dict[str, Block]:

@@ -174,23 +174,19 @@ class ProblemParts:
         stated += [*self.parameters.values(), *self.datasets.values(), *self.extras.values()]
         last, known = self._quantities
         if known is None or len(last) != len(stated) or any(map(is_not, last, stated)):
-            known = self._defined_quantities()
+            defined = {"time": DeclaredQuantity(1, "s", "time, the start of the motion included")}
+            defined |= {parameter_leaf(p.name): _declared(p, p.unit) for p in self.parameters.values()}
+            defined |= {
+                data.quantity: DeclaredQuantity(data.width, data.unit, "") for data in self.datasets.values()
+            }
+            for name, curve in self.extras.items():
+                unit = curve.unit or getattr(self.dynamics, "units", {}).get(name, "")
+                defined[extra_leaf(name)] = _declared(curve, unit, curve.components)
+                if curve.has_rate:
+                    defined[rate_leaf(name)] = _declared(curve, unit_of_rate(unit), curve.components)
+            known = QuantityTable(self.dynamics, defined)
             self._quantities = stated, known
         return known
-
-    def _defined_quantities(self) -> QuantityTable:
-        """The table of the quantities of the dynamics, and of those that the problem defines itself."""
-        defined = {"time": DeclaredQuantity(1, "s", "time, the start of the motion included")}
-        defined |= {parameter_leaf(p.name): _declared(p, p.unit) for p in self.parameters.values()}
-        defined |= {
-            data.quantity: DeclaredQuantity(data.width, data.unit, "") for data in self.datasets.values()
-        }
-        for name, curve in self.extras.items():
-            unit = curve.unit or getattr(self.dynamics, "units", {}).get(name, "")
-            defined[extra_leaf(name)] = _declared(curve, unit, curve.components)
-            if curve.has_rate:
-                defined[rate_leaf(name)] = _declared(curve, unit_of_rate(unit), curve.components)
-        return QuantityTable(self.dynamics, defined)
 
     def width_of(self, quantity: str) -> int:
         """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""

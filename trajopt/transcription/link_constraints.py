@@ -199,7 +199,15 @@ def linked_problems(phases: Phases, links: Links | None = None, *, guessed: bool
     Raises ShapeError for a parameter that has two widths, InfeasibleBoundsError for one without a value and
     for a link that the conditions of its phases contradict.
     """
-    refuse_links_out_of_bounds(phases)
+    for link in phases.links:
+        if isinstance(link, TermLink):
+            first, second = (
+                _interval(phases, instant, link.term.quantity, link.width) for instant in link.instants
+            )
+            _refuse(phases, link, link.instants, first, second, "in the first and")
+        else:
+            wanted = np.stack([link.lower, link.upper])
+            _refuse(phases, link, link.function.instants, _range(phases, link), wanted, "but has to be")
     links = links or links_of(phases)
     problems = tuple(links.problem(phases, k) for k in range(len(phases.problems)))
     if guessed:
@@ -262,19 +270,6 @@ def _guess_copies(problems: Sequence[Problem], links: Links) -> None:
             for other in problems:
                 if name in other.parameters:
                     other.parameters[name] = replace(other.parameters[name], guess=guess)
-
-
-def refuse_links_out_of_bounds(phases: Phases) -> None:
-    """InfeasibleBoundsError for a link that the conditions of its phases contradict, with both intervals."""
-    for link in phases.links:
-        if isinstance(link, TermLink):
-            first, second = (
-                _interval(phases, instant, link.term.quantity, link.width) for instant in link.instants
-            )
-            _refuse(phases, link, link.instants, first, second, "in the first and")
-        else:
-            wanted = np.stack([link.lower, link.upper])
-            _refuse(phases, link, link.function.instants, _range(phases, link), wanted, "but has to be")
 
 
 def _refuse(

@@ -59,19 +59,14 @@ def actuator_limits(model: Element, coordinates: Collection[str]) -> dict[str, t
         if force.tag in ACTUATORS and named and flag_of(force, "appliesForce", True):
             what = f"actuator '{name_of(force, 'a force')}'"
             coordinate = coordinate_named(named, coordinates, f"{what} is on")
-            ends = _forces_of_controls(force, what)
+            best = number_of(force, "optimal_force", "1", what)
+            least, most = (number_of(force, tag, default, what, True) for tag, default in CONTROLS.items())
+            if least > most or least == np.inf or most == -np.inf:
+                raise OsimError(f"{what} has controls from {least:g} to {most:g}: swap or correct the two")
+            ends = [best * control if best else 0.0 for control in (least, most)]
             lower, upper = found.get(coordinate, (0.0, 0.0))
             found[coordinate] = lower + min(ends), upper + max(ends)
     return found
-
-
-def _forces_of_controls(actuator: Element, what: str) -> list[float]:
-    """The forces at the smallest and the largest control; OsimError where no control is between them."""
-    best = number_of(actuator, "optimal_force", "1", what)
-    least, most = (number_of(actuator, tag, default, what, True) for tag, default in CONTROLS.items())
-    if least > most or least == np.inf or most == -np.inf:
-        raise OsimError(f"{what} has controls from {least:g} to {most:g}: swap or correct the two")
-    return [best * control if best else 0.0 for control in (least, most)]
 
 
 def markers_of(model: Element, frames: Mapping[str, OffsetFrame]) -> list[Point]:

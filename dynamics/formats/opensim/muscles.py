@@ -254,7 +254,7 @@ def _moving_point(element: Element, where: str, link: str | None, pose: Pose, on
         function = function_below(holder, f"{where}: {letter}_location")
         path = _socket(element, f"{letter}_coordinate", (f"{letter}_coordinate",), where, "")
         source, direction = None, pose.rotation[:, axis]
-        if path and not _is_constant(function):
+        if path and not (function.is_affine and not function.expansion(np.zeros(1), 1)[1].any()):
             name = coordinate_named(path, on.coordinates, f"{where} names")
             source, inner = on.value(name)
             ends = on.coordinates[name]
@@ -264,10 +264,6 @@ def _moving_point(element: Element, where: str, link: str | None, pose: Pose, on
         else:
             moves.append((direction, Follower(source, function)))
     return PathPoint(link, position, None, tuple(moves))
-
-
-def _is_constant(function: JointFunction) -> bool:
-    return function.is_affine and not function.expansion(np.zeros(1), 1)[1].any()
 
 
 def _kept_between(lower: float, upper: float) -> JointFunction:

@@ -99,7 +99,10 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
             f"{path}: several columns have the same label and are left out: {list_names(sorted(again))}"
         )
     columns = {label: values[:, labels.index(label)] for label in kept}
-    return Storage(lines[0], values[:, 0], columns, _in_degrees(entries, path))
+    written = entries.get("inDegrees")
+    if written is not None and written.lower() not in ("yes", "no"):
+        raise ProblemError(f"{path} has inDegrees={written} in its header: write yes or no")
+    return Storage(lines[0], values[:, 0], columns, None if written is None else written.lower() == "yes")
 
 
 def _without_header_end(path: object, lines: Sequence[str]) -> str:
@@ -132,13 +135,6 @@ def check_row_count(
             f"file with a line break and write {key}"
         )
     warn_user(f"{found}: the {count} are read")
-
-
-def _in_degrees(entries: Mapping[str, str], path: object) -> bool | None:
-    written = entries.get("inDegrees")
-    if written is not None and written.lower() not in ("yes", "no"):
-        raise ProblemError(f"{path} has inDegrees={written} in its header: write yes or no")
-    return None if written is None else written.lower() == "yes"
 
 
 def conversion(path: str | os.PathLike[str]) -> str:

@@ -70,8 +70,24 @@ def add_closure(
         problem.closures[called] = closure
         release_ends(problem)
         keep_independent_periodicities(problem)
-        _add_forces(problem, closure)
-        _add_rows(problem, closure)
+        units = {f"force of {closure.name}": "N", f"moment of {closure.name}": "N m"}
+        for curve, directions in closure.curves.items():
+            labels = [closure.labels[direction] for direction in directions]
+            add_force_curve(problem, curve, labels, closure.arcs, unit=units[curve])
+        for link, wrench in ((closure.link_a, closure.wrench_on_a), (closure.link_b, closure.wrench_on_b)):
+            if link is not None:
+                push_link(problem, link, wrench, f"force of {closure.name}")
+        several = len(problem.trajectory.arcs) > 1
+        for arc in closure.arcs:
+            label = f"loop {closure.name}" + f", arc {arc}" * several
+            speed = closure.kept_speed
+            hold_at_zero(problem, speed, arc, f"{label} stays closed")
+            if arc - 1 not in closure.arcs:
+                hold_from_the_start(
+                    problem, closure.kept_gap, speed, arc, f"{label} closes", f"{label} starts closed"
+                )
+            over: NodeSet = ArcNodes(arc, "whole") if several else PATH
+            hold_between_nodes(problem, closure.misfit, closure.tolerance, over, f"{label} between nodes")
     return closure
 
 
@@ -114,27 +130,3 @@ def _closed(problem: Problem, stated: Closure) -> Closure:
             "other rows there, but not near it. Give a pose at which links are not in line, near=q"
         )
     return closure
-
-
-def _add_forces(problem: Problem, closure: Closure) -> None:
-    units = {f"force of {closure.name}": "N", f"moment of {closure.name}": "N m"}
-    for curve, directions in closure.curves.items():
-        labels = [closure.labels[direction] for direction in directions]
-        add_force_curve(problem, curve, labels, closure.arcs, unit=units[curve])
-    for link, wrench in ((closure.link_a, closure.wrench_on_a), (closure.link_b, closure.wrench_on_b)):
-        if link is not None:
-            push_link(problem, link, wrench, f"force of {closure.name}")
-
-
-def _add_rows(problem: Problem, closure: Closure) -> None:
-    several = len(problem.trajectory.arcs) > 1
-    for arc in closure.arcs:
-        label = f"loop {closure.name}" + f", arc {arc}" * several
-        speed = closure.kept_speed
-        hold_at_zero(problem, speed, arc, f"{label} stays closed")
-        if arc - 1 not in closure.arcs:
-            hold_from_the_start(
-                problem, closure.kept_gap, speed, arc, f"{label} closes", f"{label} starts closed"
-            )
-        over: NodeSet = ArcNodes(arc, "whole") if several else PATH
-        hold_between_nodes(problem, closure.misfit, closure.tolerance, over, f"{label} between nodes")

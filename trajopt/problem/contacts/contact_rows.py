@@ -116,7 +116,14 @@ def make_gait_periodic(
     offset = np.zeros(n)
     places = [names.index(joint) for joint in floating[:2]]
     offset[places] = further
-    _refuse_impact_between_periods(problem, signs, order)
+    last = len(problem.trajectory.arcs) - 1
+    for each in problem.contacts.values():
+        if each.impact and 0 in each.arcs and last not in _partner_of(problem, each, signs, order).arcs:
+            raise OptionError(
+                f"'{each.frame}' has impact=True and touches down where one period ends and the next "
+                "begins: velocities do not jump there. Begin the period in the middle of a stance, with "
+                "its arc cut in two, or in flight; or leave impact out, and the foot lands softly"
+            )
     problem.subject_to_periodic(terms.q, signs, order=order, offset=offset, name=GAIT)
     problem.subject_to_periodic(terms.v, signs, order=order, name=f"{GAIT}, velocities")
     for place, joint in zip(places, floating, strict=False):
@@ -126,17 +133,6 @@ def make_gait_periodic(
         turns = (names.index(joint) for joint in floating[3:] if joint.endswith(TURNS))
         for turn in turns:
             problem.subject_to(integral(terms.q[turn]), equals=0.0, name="mean heading")
-
-
-def _refuse_impact_between_periods(problem: Problem, signs: ArrayLike, order: ArrayLike) -> None:
-    last = len(problem.trajectory.arcs) - 1
-    for each in problem.contacts.values():
-        if each.impact and 0 in each.arcs and last not in _partner_of(problem, each, signs, order).arcs:
-            raise OptionError(
-                f"'{each.frame}' has impact=True and touches down where one period ends and the next "
-                "begins: velocities do not jump there. Begin the period in the middle of a stance, with "
-                "its arc cut in two, or in flight; or leave impact out, and the foot lands softly"
-            )
 
 
 def _partner_of(problem: Problem, contact: Contact, signs: ArrayLike, order: ArrayLike) -> Contact:

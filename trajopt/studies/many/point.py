@@ -281,7 +281,16 @@ def save_table(rows: Sequence[Row], path: Path) -> None:
     if path.suffix == ".csv":
         rewrite(path, rows)
     elif path.suffix == ".parquet":
-        _write_parquet(rows, path)
+        try:
+            pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+        except ImportError as error:
+            raise OptionError(
+                f"{path} needs the package pyarrow: pip install pyarrow, or write a .csv"
+            ) from error
+        ordered = sorted(rows, key=lambda row: int(row["number"]))
+        columns = {name: _column([row.get(name) for row in ordered]) for name in _names(ordered)}
+        with whole_file(path) as stream:
+            parquet.write_table(pyarrow.table(columns), stream)
     else:
         raise OptionError(f"{path} ends in '{path.suffix}': give a name that ends in .csv or .parquet")
 
@@ -289,19 +298,6 @@ def save_table(rows: Sequence[Row], path: Path) -> None:
 def has_parquet() -> bool:
     """True if pyarrow, which writes Parquet, is installed."""
     return find_spec("pyarrow") is not None
-
-
-def _write_parquet(rows: Sequence[Row], path: Path) -> None:
-    try:
-        pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise OptionError(
-            f"{path} needs the package pyarrow: pip install pyarrow, or write a .csv"
-        ) from error
-    ordered = sorted(rows, key=lambda row: int(row["number"]))
-    columns = {name: _column([row.get(name) for row in ordered]) for name in _names(ordered)}
-    with whole_file(path) as stream:
-        parquet.write_table(pyarrow.table(columns), stream)
 
 
 def _column(values: Sequence[Any]) -> Sequence[object]:
