@@ -41,7 +41,7 @@ BENCHMARKS = (
         writes=("benchmarks.md", "benchmarks.json", "figures/growth_*.png"),
         needs=PINOCCHIO,
     ),
-    Command("dynamics.floating", columns=("robot", "ours, us", "Pinocchio, us", "ratio"), needs=PINOCCHIO),
+    Command("dynamics.floating", columns=("robot", "ours, µs", "Pinocchio, µs", "ratio"), needs=PINOCCHIO),
     Command(
         "dynamics.robot_files FOLDER",
         "{own robots}",
@@ -114,7 +114,7 @@ BENCHMARKS = (
         ("plant", "delay", "falls", "limits exceeded", "held", "ms, median"),
         needs=MUJOCO,
     ),
-    Command("receding_horizon.c_code", columns=("plan", "both new", "gap", "C, us", "Python, ms")),
+    Command("receding_horizon.c_code", columns=("plan", "both new", "gap", "C, µs", "Python, ms")),
     Command("retime", columns=("median", "largest"), needs=TOPPRA),
     Command("retime --jerk", "--smallest --jerk", ("processor seconds", "limits proved", "intervals")),
     Command(

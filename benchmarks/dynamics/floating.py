@@ -92,7 +92,7 @@ def their_call(
 def main() -> None:
     smallest = parser(__doc__).parse_args().smallest
     robots, rounds = (ROBOTS[:1], 1) if smallest else (ROBOTS, ROUNDS)
-    head = ["robot", "n", "function", "ours, us", "Pinocchio, us", "ratio"]
+    head = ["robot", "n", "function", "ours, µs", "Pinocchio, µs", "ratio"]
     print(table(head, [row for name in robots for row in rows(name, rounds)]))
     print(f"\n{NODES} nodes; Pinocchio {pinocchio.__version__}; {loaded_machine()}")
 

@@ -69,9 +69,9 @@ class Growth:
 
     @property
     def text(self) -> str:
-        """The fit in words: 0.1 + 0.011 N + 0.0014 N d us."""
+        """The fit in words: 0.1 + 0.011 N + 0.0014 N d µs."""
         terms = zip(self.coefficients, ORDERS, strict=False)
-        return " + ".join(f"{1e6 * c:.2g} {order}".strip() for c, order in terms if c > 0.0) + " us"
+        return " + ".join(f"{1e6 * c:.2g} {order}".strip() for c, order in terms if c > 0.0) + " µs"
 
 
 def coriolis_call(model: RigidBodyModel) -> Callable[[], object]:
@@ -150,7 +150,7 @@ def draw(found: Growth, path: Path) -> None:
         axes.loglog(sizes, times, mark, color=colour, markerfacecolor="none")
         axes.loglog(sizes[found.used], times[found.used], mark, color=colour, label=f"{shape}, measured")
         axes.loglog(sizes, 1e6 * found.fitted[i], color=colour, linewidth=1, label=f"{shape}, fit")
-    axes.set(title=f"{found.curve.title}\n{found.text}", xlabel="joints N", ylabel="time per node, us")
+    axes.set(title=f"{found.curve.title}\nfit: {found.text}", xlabel="joints N", ylabel="time per node, µs")
     axes.title.set_fontsize(10)
     axes.set_xticks(SIZES, [str(size) for size in SIZES])
     axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())

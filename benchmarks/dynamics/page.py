@@ -66,17 +66,17 @@ def promises(cells: Cells, second_over_first: float, start: dict[str, dict[str, 
         cell = cells.get(CHAIN, function, 64)
         if cell is None or cell.ratio is None or cell.peer is None:
             continue
-        what = f"`{function}` / Pinocchio ({cell.ours:.2f} / {cell.peer:.2f} us)"
+        what = f"`{function}` / Pinocchio ({cell.ours:.2f} / {cell.peer:.2f} µs)"
         rows.append((what, f"{cell.ratio:.3f}", must, aim, verdict(cell.ratio, must, aim)))
     what = "`rnea_second_derivatives` / `rnea_derivatives`"
     rows.append((what, f"{second_over_first:.2f}", 2.0, 1.3, verdict(second_over_first, 2.0, 1.3)))
     for robot, (must, aim) in SYMBOLS.items():
         time = cells.ours(robot, "christoffel_symbols", 64)
-        what = f"`christoffel_symbols`, {robot} (published C++: {PUBLISHED['christoffel_symbols'][robot]} us)"
-        rows.append((what, f"{time:.2f} us", f"{must:g} us", f"{aim:g} us", verdict(time, must, aim)))
+        what = f"`christoffel_symbols`, {robot} (published C++: {PUBLISHED['christoffel_symbols'][robot]} µs)"
+        rows.append((what, f"{time:.2f} µs", f"{must:g} µs", f"{aim:g} µs", verdict(time, must, aim)))
     single = cells.ours("serial 7", "rnea", 1)
     rows.append(
-        ("one node of `rnea`, serial 7, whole call", f"{single:.1f} us", "10 us", "", kept(single, 10))
+        ("one node of `rnea`, serial 7, whole call", f"{single:.1f} µs", "10 µs", "", kept(single, 10))
     )
     rows += startup_rows(start)
     return table(("20-joint chain and 64 nodes unless said", "measured", "must", "aim", ""), rows)
@@ -134,7 +134,7 @@ def published_table(cells: Cells) -> str:
     for function, times in PUBLISHED.items():
         for robot, theirs in times.items():
             rows.append((f"`{function}`, {robot}", theirs, f"{cells.ours(robot, function, 64):.2f}"))
-    return table(("us per evaluation", "published, C++", "ours, 64 nodes"), rows)
+    return table(("µs per evaluation", "published, C++", "ours, 64 nodes"), rows)
 
 
 def page(

@@ -102,8 +102,8 @@ def time_section() -> str:
         rows.append(
             [
                 f"{name}: C",
-                f"{article[0]} us",
-                f"{thesis[0]} us",
+                f"{article[0]} µs",
+                f"{thesis[0]} µs",
                 seconds(C.call),
                 seconds(C.node),
                 seconds(plain[0]),
@@ -112,8 +112,8 @@ def time_section() -> str:
         rows.append(
             [
                 "Gamma",
-                f"{article[1]} us",
-                f"{thesis[1]} us",
+                f"{article[1]} µs",
+                f"{thesis[1]} µs",
                 seconds(Gamma.call),
                 seconds(Gamma.node),
                 seconds(plain[1]),
@@ -133,7 +133,7 @@ def time_section() -> str:
             rows,
         ),
         "The two tables of the authors disagree: the thesis prints the serial chain's numbers again for "
-        "its biped (its text says 17 and 123 us) and calls the quadruped's 37 us those of 19 DOF. The "
+        "its biped (its text says 17 and 123 µs) and calls the quadruped's 37 µs those of 19 DOF. The "
         "floating bases add six coordinates to ours; leg lengths and bodies are not published (here: legs "
         "of equal length). A single call from Python pays for crossing into compiled code and for checking "
         "its arguments; nodes evaluated together, which is how trajectories use it, do not. The NumPy "

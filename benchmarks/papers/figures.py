@@ -102,7 +102,7 @@ def draw(
                 label=label,
             )
     axes.set(
-        title=title, xlabel="actuated DOF" if len(groups) > 1 else "DOF", ylabel="time per evaluation, us"
+        title=title, xlabel="actuated DOF" if len(groups) > 1 else "DOF", ylabel="time per evaluation, µs"
     )
     axes.grid(True, which="both", linewidth=0.3)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", fontsize=7, ncols=3)

@@ -106,9 +106,9 @@ def sections() -> list[str]:
         ["off-line", "8 days", "897 s", "-", seconds(offline), "-", "-"],
         [
             "on-line",
-            "460 us",
+            "460 µs",
             "96 s",
-            "99 us",
+            "99 µs",
             seconds(online),
             f"{seconds(recursion)}; {seconds(together)} per node of 1000",
             f"{seconds(kernel.call)}; {seconds(kernel.node)} per node of 64",

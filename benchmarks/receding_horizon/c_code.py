@@ -81,7 +81,7 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--level", default="-O2", help="of gcc's optimization")
     given = arguments.parse_args()
-    print("| plan | unknowns, rows | C, KB | both new | gap | C, us | largest | Python, ms |")
+    print("| plan | unknowns, rows | C, KB | both new | gap | C, µs | largest | Python, ms |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for each in programs():
         print(row(*each, given.level, 2 if given.smallest else STEPS), flush=True)

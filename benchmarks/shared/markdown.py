@@ -24,7 +24,7 @@ def small(number: float) -> str:
 
 def seconds(number: float) -> str:
     """A time with the unit that fits it."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if number >= scale:
             return f"{number / scale:.3g} {unit}"
     return f"{number / 1e-9:.3g} ns"
