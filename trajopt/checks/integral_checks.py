@@ -39,34 +39,45 @@ if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
 
 
-def size_of_parts(solution: Solution) -> float:
+Size = Callable[[str, Array], Array]  # leaf and its values (K, width) -> what counts as their sizes
+
+
+def size_of_parts_and_rounding(solution: Solution) -> tuple[float, float, float]:
     """The sum over all costs of |weight| times the integral, or the value at an end, of
 
         sum_j |dc/dz_j| |z_j| + 1/2 sum_ij |z_i| |d2c / dz_i dz_j| |z_j|
 
     with z the curves and their derivatives. Of a square c = (sum_j A_j z_j)^2 that is zero it is
-    (sum_j |A_j z_j|)^2. Every z_j counts by no more than its range over the motion, and parameters do not: an
-    offset of kilometres that cancels in millimetres would excuse anything. Zero where a cost has no second
-    derivatives or where one of the numbers is not finite.
+    (sum_j |A_j z_j|)^2. Zero where a cost has no second derivatives or where one of the numbers is not
+    finite. With three kinds of z_j:
+
+    * those of the motion. Every z_j counts by no more than its range over the motion, and parameters do not:
+      an offset of kilometres that cancels in millimetres would excuse anything;
+    * those that solvers leave of curves: the cost of a body that rests away from zero. They leave 1e-12 of
+      the control points P, and of the l-th derivative of a curve of degree d therefore 1e-12 |P| (2 d / h)^l,
+      with h the shortest span in seconds;
+    * these and slacks by what solvers leave of their rows s >= piece: 1e-9 of the sum over j of
+      |dpiece/dz_j| |z_j|, where control points that are zero count as their bound, at most as 1. The slack
+      of a norm counts by its least value.
     """
-    return _size_of_costs(solution, _within_range)
+    rounding = _rounding(solution, False)
+    slacked = any(any(_slacks_of(cost.term)) for cost in solution.problem.costs)
+    with_slacks = _rounding(solution, True) if slacked else rounding
+    parts, left, left_of_slacks = _sizes_of_costs(solution, _within_range, rounding, with_slacks)
+    return parts, left, left_of_slacks
 
 
-def size_of_rounding(solution: Solution, with_slacks: bool = False) -> float:
-    """The same of z_j that are what solvers leave of curves: the cost of a body that rests away from zero.
-
-    They leave 1e-12 of the control points P, and of the l-th derivative of a curve of degree d therefore
-    1e-12 |P| (2 d / h)^l, with h the shortest span in seconds.
-
-    with_slacks : slacks count by what solvers leave of their rows s >= piece: 1e-9 of the sum over j of
-        |dpiece/dz_j| |z_j|, where control points that are zero count as their bound, at most as 1. The
-        slack of a norm counts by its least value.
-    """
+def _rounding(solution: Solution, with_slacks: bool) -> Size:
+    """The sizes that solvers leave of leaves, with or without those of slacks."""
     problem, curve = solution.problem, solution.curve
     leaves, least = problem.spline_leaves, np.zeros(curve.n)
     rounding = {leaf: ROUNDING * _largest(curve, of.order, least)[of.curves] for leaf, of in leaves.items()}
+
+    def size(leaf: str, z: Array) -> Array:
+        return np.broadcast_to(rounding.get(leaf, 0.0), z.shape)
+
     if not with_slacks:
-        return _size_of_costs(solution, lambda leaf, z: np.broadcast_to(rounding.get(leaf, 0.0), z.shape))
+        return size
     for name, extra in problem.extras.items():
         bound = finite_size([extra.lower, extra.upper])
         least[leaves[extra_leaf(name)].curves] = np.where((bound > 0.0) & (bound < 1.0), bound, 1.0)
@@ -82,7 +93,7 @@ def size_of_rounding(solution: Solution, with_slacks: bool = False) -> float:
             for piece in slacked.exact.pieces
         ]
         rounding[slacked.quantity] = np.array([AGREEMENT * np.max(sizes)])
-    return _size_of_costs(solution, lambda leaf, z: np.broadcast_to(rounding.get(leaf, 0.0), z.shape))
+    return size
 
 
 def _compared(cost: Cost) -> Term:
@@ -134,35 +145,36 @@ def _largest(curve: Curve, order: int, least: Array) -> Array:
     return np.concatenate(found)
 
 
-def _size_of_costs(solution: Solution, size: Callable[[str, Array], Array]) -> float:
-    """The sum of `size_of_parts` for given sizes of leaves."""
+def _sizes_of_costs(solution: Solution, *sizes: Size) -> list[float]:
+    """The sum of `size_of_parts_and_rounding` for each of these sizes of leaves."""
     costs, nodes, dense = solution.problem.costs, node_samples(solution), dense_samples(solution)
-    total = 0.0
+    totals = np.zeros(len(sizes))
     for cost in costs:
         here = dense if cost.over.integrates else nodes
-        sizes = abs(cost.weight) * _sizes(solution, cost.term, here.times, size) * cost.over.mask(here)
+        found = abs(cost.weight) * _sizes(solution, cost.term, here.times, *sizes) * cost.over.mask(here)
         steps = 0.5 * np.diff(here.times) if cost.over.integrates else None
-        total += float(sizes.sum() if steps is None else steps @ (sizes[:-1] + sizes[1:]))
-    return total if np.isfinite(total) else 0.0
+        totals += found.sum(axis=1) if steps is None else (found[:, :-1] + found[:, 1:]) @ steps
+    return np.where(np.isfinite(totals), totals, 0.0).tolist()
 
 
-def _sizes(solution: Solution, term: Term, times: Array, size: Callable[[str, Array], Array]) -> Array:
-    """The sum above of one term at times (K,), all components together, (K,)."""
+def _sizes(solution: Solution, term: Term, times: Array, *sizes: Size) -> Array:
+    """The sum above of one term at times (K,), all components together, (sizes, K)."""
     graph = graph_of(solution.problem, [term])
     if not graph.has_curvature:
-        return np.zeros(times.size)
+        return np.zeros((len(sizes), times.size))
     z = solution.leaves(times)
     chain = ChainRule(graph, [], [term.quantity], list(graph.leaves))
     with np.errstate(all="ignore"):
         u = graph.values(z)
         partials = graph.partials(u)
         D = chain.jacobian(partials, times.size, np.dtype(float))
-        sizes = np.concatenate([size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
-        first = np.einsum("krc,kc->k", np.abs(D[:, chain.rows[term.quantity]]), sizes)
+        at = [np.concatenate([size(leaf, z[leaf]) for leaf in graph.leaves], axis=1) for size in sizes]
+        by_size = np.stack(at, axis=2)  # (K, leaves, sizes)
+        first = (np.abs(D[:, chain.rows[term.quantity]]) @ by_size).sum(axis=1)
         ones = np.zeros((times.size, chain.used_count))
         ones[:, chain.rows[term.quantity]] = 1.0
         H = np.abs(chain.hessian(u, D, chain.adjoints(partials, ones)))
-        return first + 0.5 * np.einsum("ki,kij,kj->k", sizes, H, sizes)
+        return (first + 0.5 * (by_size * (H @ by_size)).sum(axis=1)).T
 
 
 def _within_range(leaf: str, values: Array) -> Array:
@@ -469,8 +481,8 @@ def cost_checks(solution: Solution, of_equations: float = 0.0) -> list[CostCheck
 
     Costs that are zero have no size of their own: a spring may give all the torque, so that what is left to
     the motor is rounding at the nodes and the error of the spline between them. Such a cost is an equation,
-    and is held to what equations are held to, relative to the size of its parts (`size_of_parts`). A body at
-    rest has parts that are rounding themselves (`size_of_rounding`).
+    and is held to what equations are held to, relative to the size of its parts. A body at rest has parts
+    that are rounding themselves (`size_of_parts_and_rounding`).
     """
     by_nodes, found = _by_nodes(solution), []
     costs = solution.problem.costs
@@ -524,16 +536,12 @@ def _by_nodes(solution: Solution) -> dict[str, float]:
 
 def _zero(solution: Solution, found: Sequence[CostCheck]) -> float:
     """`CostCheck.zero`, which is needed only where something is wrong by the costs' own sizes."""
-    parts = size_of_parts(solution)
+    parts, rounding, left = size_of_parts_and_rounding(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
     if at_nodes <= CANCELLED * parts:
         return MISSED * parts
-    rounding = size_of_rounding(solution)
     if at_nodes <= rounding:
         return rounding / NEGLIGIBLE_COST
-    if not any(any(_slacks_of(cost.term)) for cost in solution.problem.costs):
-        return 0.0
-    left = size_of_rounding(solution, with_slacks=True)
     return left / BETWEEN if at_nodes <= left else 0.0
 
 
