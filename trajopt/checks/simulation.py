@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from trajopt.graph.protocols import ForwardDynamics, LoadedForwardDynamics, Valu
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.driven_states import SystemRates
 from trajopt.problem.problem import Problem
-from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.problem_graph import LOAD, block_of, graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
 from trajopt.solvers.solver import ROUNDING
@@ -103,9 +103,6 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
     return Simulation(gap, integration.end_to_end(steps, rough or steps, most))
 
 
-Spans: TypeAlias = slice | Array  # which are integrated
-
-
 class _Integration(ABC):
     """Integration of one solution, span by span or all spans at once; states are (m, spans, n)."""
 
@@ -116,6 +113,8 @@ class _Integration(ABC):
         self.first = self._states(knots[:-1])
         self.ends, self.jumps = self._ends(knots[1:])
         self.finite = True  # whether all inputs so far were
+        self._known_inputs: dict[int, Values] = {}
+        self._known_ends: dict[int, Array] = {}
 
     @abstractmethod
     def _states(self, times: Array) -> Array:
@@ -148,15 +147,36 @@ class _Integration(ABC):
     def _rates(self, state: Array, inputs: Values) -> Array:
         """Derivatives of the states by time, (m, spans, n)."""
 
+    def _rate_slopes(self, state: Array, inputs: Values, rates: Array) -> Array:
+        """(spans, m n, m n) slopes of the rates (m, spans, n) by the states, here by differences."""
+        m, count, n = state.shape
+        # Steps: 1e-7 of a state, or of one
+        width, h = m * n, 1e-7 * np.maximum(1.0, np.abs(state))
+        moved = np.repeat(state[:, None], width, axis=1)  # (m, directions, spans, n)
+        for k, (i, j) in enumerate(np.ndindex(m, n)):
+            moved[i, k, :, j] += h[i, :, j]
+        tiled = {name: np.tile(values, (width, 1)) for name, values in inputs.items()}
+        change = self._rates(moved.reshape(m, -1, n), tiled).reshape(moved.shape) - rates[:, None]
+        return change.transpose(2, 0, 3, 1).reshape(count, width, width) / _by_span(h)[:, None]
+
+    def inputs(self, steps: int) -> Values:
+        """The inputs at the stages of so many steps a span, each (steps, stages, spans, width)."""
+        if steps not in self._known_inputs:
+            self._known_inputs[steps] = self._inputs(self._stage_times(steps))
+        return self._known_inputs[steps]
+
     def restarted(self, steps: int) -> Array:
         """States at the end of spans that each start from the spline's own state, (m, spans, n)."""
-        return self._through(self.first, self._inputs(self._stage_times(steps)), steps)
+        if steps not in self._known_ends:
+            self._known_ends[steps] = self._through(self.first, self.inputs(steps), steps)
+        return self._known_ends[steps]
 
-    def _through(self, state: Array, inputs: Values, steps: int, spans: Spans = slice(None)) -> Array:
+    def _through(self, state: Array, inputs: Values, steps: int, spans: slice = slice(None)) -> Array:
         """States at the end of spans from those at their start, (m, spans, n)."""
         lengths = (self.lengths[spans] / steps)[:, None]
         for step in range(steps):
-            state = self._stepped(state, inputs, step, spans, lengths)
+            there = {name: values[step, :, spans] for name, values in inputs.items()}
+            state = self._stepped(state, there, lengths)[0]
         return state
 
     def end_to_end(self, steps: int, rough: int, most: float) -> float:
@@ -170,13 +190,12 @@ class _Integration(ABC):
         rough : steps of a span that are fine enough for its slopes
         most : the largest gap of interest, above which it goes no further
         """
-        inputs, count = self._inputs(self._stage_times(steps)), self.lengths.size
+        inputs, count = self.inputs(steps), self.lengths.size
         size = max(1.0, float(np.abs(self.ends).max()))
         offsets = _by_span((self.ends + self.jumps)[:, :-1] - self.first[:, 1:])
         errors, before, worst, change = np.zeros_like(self.first), np.inf, 0.0, np.inf
-        slopes = self._slopes(self.first, rough)
+        slopes, ends = self._slopes(self.first, rough), self.restarted(steps)
         for _ in range(6):  # rounds of Newton's method on the errors at all knots
-            ends = self._through(self.first + errors, inputs, steps)
             if not (np.all(np.isfinite(slopes)) and np.all(np.isfinite(ends))):
                 break
             gaps, known = _by_span(ends - self.ends), _by_span(errors)
@@ -197,21 +216,32 @@ class _Integration(ABC):
             # A change above a tenth of that of the round before asks for new slopes
             if change > 0.1 * last:
                 slopes = self._slopes(self.first + errors, rough)
+            ends = self._through(self.first + errors, inputs, steps)
         return self._one_by_one(inputs, steps, most)
 
     def _slopes(self, first: Array, steps: int) -> Array:
-        """(spans, m n, m n) slopes of the states at the ends of spans by those at their starts."""
-        inputs = self._inputs(self._stage_times(steps))
-        m, count, n = first.shape
-        # Steps of the slopes: 1e-7 of a state, or of one
-        width, h = m * n, 1e-7 * np.maximum(1.0, np.abs(first))
-        moved = np.repeat(first[:, None], width + 1, axis=1)  # (m, directions, spans, n)
-        for k, (i, j) in enumerate(np.ndindex(m, n)):
-            moved[i, k + 1, :, j] += h[i, :, j]
-        spans = np.tile(np.arange(count), width + 1)
-        ends = self._through(moved.reshape(m, -1, n), inputs, steps, spans).reshape(moved.shape)
-        change = (ends[:, 1:] - ends[:, :1]).transpose(2, 0, 3, 1).reshape(count, width, width)
-        return change / h.transpose(1, 0, 2).reshape(count, 1, width)
+        """(spans, m n, m n) slopes S of the states at the ends of spans by those at their starts.
+
+        S' = (slopes of the rates) S from the identity, by the same steps as the states.
+        """
+        from scipy.integrate import DOP853
+
+        inputs, (m, count, n), stages = self.inputs(steps), first.shape, DOP853.C.size
+        state, lengths, slopes = first, (self.lengths / steps)[:, None], np.tile(np.eye(m * n), (count, 1, 1))
+        changes = np.empty((stages, count, m * n, m * n))
+        flat, length = changes.reshape(stages, -1), lengths[:, None]
+        for step in range(steps):
+            there = {name: values[step] for name, values in inputs.items()}
+            state, *along = self._stepped(state, there, lengths)
+            states, rates = (each.swapaxes(0, 1).reshape(m, -1, n) for each in along)
+            together = {name: values.reshape(stages * count, -1) for name, values in there.items()}
+            with np.errstate(all="ignore"):
+                of_rates = self._rate_slopes(states, together, rates).reshape(changes.shape)
+                for stage in range(stages):
+                    change = (DOP853.A[stage, :stage] @ flat[:stage]).reshape(slopes.shape)
+                    np.matmul(of_rates[stage], slopes + length * change, out=changes[stage])
+                slopes = slopes + length * (DOP853.B @ flat).reshape(slopes.shape)
+        return slopes
 
     def _one_by_one(self, inputs: Values, steps: int, most: float) -> float:
         """The largest gap by one span after the other; inf where the state diverges."""
@@ -238,18 +268,24 @@ class _Integration(ABC):
             self.starts + self.lengths - side,
         )
 
-    def _stepped(self, state: Array, inputs: Values, step: int, spans: Spans, length: Array | float) -> Array:
-        """The state after one step of a length, with the inputs of a step on some spans."""
+    def _stepped(self, state: Array, inputs: Values, length: Array) -> tuple[Array, Array, Array]:
+        """The state after one step of a length, and states and rates at its stages, (stages, m, spans, n).
+
+        inputs : those of the step, (stages, spans, width) each
+        """
         from scipy.integrate import DOP853
 
-        rates = np.empty((DOP853.C.size, *state.shape))
+        states = np.empty((DOP853.C.size, *state.shape))
+        rates = np.empty_like(states)
         flat = rates.reshape(len(rates), -1)
         with np.errstate(over="ignore", invalid="ignore"):
             for stage in range(len(rates)):
                 change = (DOP853.A[stage, :stage] @ flat[:stage]).reshape(state.shape)
-                there = {name: values[step, stage, spans] for name, values in inputs.items()}
-                rates[stage] = self._rates(state + length * change, there)
-            return state + length * (DOP853.B @ flat).reshape(state.shape)
+                states[stage] = state + length * change
+                rates[stage] = self._rates(
+                    states[stage], {name: values[stage] for name, values in inputs.items()}
+                )
+            return state + length * (DOP853.B @ flat).reshape(state.shape), states, rates
 
 
 def _by_span(states: Array) -> Array:
@@ -264,6 +300,8 @@ class _RobotIntegration(_Integration):
     def __init__(self, solution: Solution, without_residual: bool) -> None:
         self.dynamics: Any = solution.as_built.dynamics
         self.removed = torque_equations(solution.problem) if without_residual else []
+        self.loads = {f"{LOAD}{link}": term for link, term in solution.problem.loads.items()}
+        self.torques = block_of(solution.as_built, [terms.tau.quantity], solution.problem.loads)
         super().__init__(solution)
 
     def _states(self, times: Array) -> Array:
@@ -291,6 +329,23 @@ class _RobotIntegration(_Integration):
         else:
             a = self.dynamics.forward_dynamics(q, v, torques)
         return np.array([v, a])
+
+    def _rate_slopes(self, state: Array, inputs: Values, rates: Array) -> Array:
+        """Exact ones, da/dq = -M^-1 dtau/dq and da/dv = -M^-1 dtau/dv, where tau follows from q, v, a."""
+        known = {"q": state[0], "v": state[1], "a": rates[1]}
+        known |= {name: inputs[term.quantity] for name, term in self.loads.items()}
+        if not self.torques.inputs.keys() <= known.keys():
+            return super()._rate_slopes(state, inputs, rates)
+        (_, count, n), tau = state.shape, terms.tau.quantity
+        partials, zero = self.torques.partials(known), np.zeros((n, n))
+        of = [np.broadcast_to(partials.get((tau, name), zero), (count, n, n)) for name in ("q", "v", "a")]
+        slopes = np.zeros((count, 2 * n, 2 * n))
+        slopes[:, :n, n:] = np.eye(n)
+        try:
+            slopes[:, n:] = -np.linalg.solve(of[2], np.concatenate(of[:2], axis=2))
+        except np.linalg.LinAlgError:  # a coordinate moves no mass there
+            slopes[:] = np.nan
+        return slopes
 
 
 def _leaves_at(solution: Solution, needed: set[str], times: Array) -> Values:
@@ -371,3 +426,6 @@ class _SystemIntegration(_Integration):
 
     def _rates(self, state: Array, inputs: Values) -> Array:
         return self.rates.at(state[0], inputs)[None]
+
+    def _rate_slopes(self, state: Array, inputs: Values, rates: Array) -> Array:
+        return self.rates.slopes(state[0], inputs)

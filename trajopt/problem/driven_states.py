@@ -12,6 +12,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import HALF_OF_DIGITS
+from trajopt.graph.graph import ChainRule
 from trajopt.graph.protocols import ForwardDynamics, Values
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import limits_over_path
@@ -33,6 +34,7 @@ class SystemRates:
         dynamics: Any = problem.dynamics
         equations = dynamics.equations[0].term
         self._graph, self._equations = graph_of(problem, [equations]), equations.quantity
+        self._chain = ChainRule(self._graph, [self._equations], [], list(self._graph.leaves))
         self.needed = self._graph.inputs & self._graph.leaves.keys()
 
     def at(self, x: Array, others: Values) -> Array:
@@ -41,6 +43,12 @@ class SystemRates:
         others : all other leaves that it takes, at these K points
         """
         return -self._graph.values({**others, "q": x, "v": np.zeros_like(x)})[self._equations]
+
+    def slopes(self, x: Array, others: Values) -> Array:
+        """df/dx (K, n, n) at the same points."""
+        u, chain = self._graph.values({**others, "q": x, "v": np.zeros_like(x)}), self._chain
+        D = chain.jacobian(self._graph.partials(u), len(x), np.dtype(float))
+        return -D[:, chain.rows[self._equations], chain.columns["q"]]
 
 
 class RobotRates:

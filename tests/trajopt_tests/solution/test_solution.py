@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
 
+import dynamics
 import trajopt
 from trajopt.base.errors import SolutionFileError
 from trajopt.problem.costs_and_constraints import Recipe
@@ -101,6 +102,63 @@ def test_all_spans_at_once_give_the_gap_of_one_after_the_other(pushed):
     assert one_by_one > 0.1 * pushed
     assert integration.end_to_end(4, 4, np.inf) == pytest.approx(one_by_one, rel=2e-3, abs=1e-11)
     assert integration.end_to_end(4, 4, 1e-9) > 1e-9
+
+
+def differences_of_ends(integration, steps, h=1e-6):
+    """Central differences of the states at the ends of spans by those at their starts."""
+    first, inputs = integration.first, integration.inputs(steps)
+    m, spans, n = first.shape
+    slopes = np.zeros((spans, m, n, m, n))
+    for i, j in np.ndindex(m, n):
+        step = np.zeros((m, 1, n))
+        step[i, 0, j] = h
+        change = integration._through(first + step, inputs, steps) - integration._through(
+            first - step, inputs, steps
+        )
+        slopes[..., i, j] = change.transpose(1, 0, 2) / (2.0 * h)
+    return slopes.reshape(spans, m * n, m * n)
+
+
+def pushed_pendulum():
+    """A pendulum under a force that its own motion changes."""
+    joint = dynamics.Joint("hinge", "revolute", axis=(0.0, 1.0, 0.0))
+    pole = dynamics.Body("pole", joint, mass=1.0, centre_of_mass=(0.0, 0.0, 0.5), inertia=0.1 * np.eye(3))
+    problem = trajopt.Problem(dynamics.RigidBodyModel([pole]), trajopt.Trajectory.uniform(4, duration=0.8))
+    problem.start_at(q=0.3, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.load("pole", trajopt.term(lambda node: [0.0, node.v[0], 0.0, 2.0 * node.q[0], 0.0, 3.0]))
+    problem.minimize(trajopt.a**2)
+    return problem
+
+
+def falling_system():
+    system = trajopt.system(
+        ("q", "w"), ("u",), lambda node: [node.w, 9.81 * np.sin(node.q) - node.w**3 + node.u]
+    )
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=0.5))
+    problem.start_at(q=[0.1, 0.0])
+    problem.end_at(q=[0.5, 1.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    return problem
+
+
+@pytest.mark.parametrize("make", [two_link_minimum_time, pushed_pendulum, falling_system])
+def test_slopes_of_spans_are_those_of_their_ends(make, monkeypatch):
+    """Torques, loads and controls are functions of time there, also where a motion determines them."""
+    from trajopt.checks import simulation
+
+    seen = []
+    end_to_end = simulation._Integration.end_to_end
+    monkeypatch.setattr(
+        simulation._Integration, "end_to_end", lambda self, *a: seen.append(self) or end_to_end(self, *a)
+    )
+    simulation.simulate(trajopt.solve(make(), refine=None, starts=1))
+    (integration,) = seen
+    expected, exact = differences_of_ends(integration, 2), integration._slopes(integration.first, 2)
+    np.testing.assert_allclose(exact, expected, rtol=0.0, atol=2e-8 * np.abs(expected).max())
+    monkeypatch.setattr(type(integration), "_rate_slopes", simulation._Integration._rate_slopes)
+    by_differences = integration._slopes(integration.first, 2)
+    np.testing.assert_allclose(by_differences, expected, rtol=0.0, atol=1e-5 * np.abs(expected).max())
 
 
 def test_without_forward_dynamics_the_report_says_so(solution):
