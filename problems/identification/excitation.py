@@ -302,9 +302,11 @@ def _start_of(model: dynamics.RigidBodyModel, start: Any) -> Array | None:
     outside = (q < model.limits.q_lower) | (q > model.limits.q_upper)
     if outside.any():
         joint = int(np.argmax(outside))
+        name = model.joint_names[joint]
+        turns = {each.name: each.kind for each in model.joints}[name] == "revolute"
         raise InfeasibleBoundsError(
-            f"start: joint {model.joint_names[joint]!r} is at {q[joint]:.6g}, beyond its limits "
+            f"start: joint {name!r} is at {q[joint]:.6g}, beyond its limits "
             f"{model.limits.q_lower[joint]:.6g} to {model.limits.q_upper[joint]:.6g}"
-            f"{in_radians(q[joint]) * (model.joints[joint].kind == 'revolute')}"
+            f"{in_radians(q[joint]) * turns}"
         )
     return q

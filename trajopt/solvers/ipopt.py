@@ -199,9 +199,11 @@ class Ipopt(SolverSettings):
         calls = _Calls(nlp, monitor, second_order, self.tol)
         if self.hessian == "exact" and not second_order:
             logging.getLogger("trajopt").warning("no second derivatives: IPOPT uses L-BFGS instead")
-        given = float(self.options.get("bound_relax_factor", BOUND_RELAXATION))  # type: ignore[arg-type]
-        lower, upper = unrelaxed(nlp.lower, nlp.upper, given)
-        row_lower, row_upper = unrelaxed(nlp.row_lower, nlp.row_upper, given)
+        lower, upper, row_lower, row_upper = nlp.lower, nlp.upper, nlp.row_lower, nlp.row_upper
+        if "bound_relax_factor" not in self.options:  # one that is stated means what IPOPT's manual says
+            moved = min(BOUND_RELAXATION, float(self.options.get("constr_viol_tol", 1.0)))
+            lower, upper = unrelaxed(lower, upper, moved)
+            row_lower, row_upper = unrelaxed(row_lower, row_upper, moved)
         problem = ipopt.Problem(
             n=nlp.variable_count,
             m=nlp.row_count,

@@ -251,8 +251,9 @@ class Monitor:
         value = self._guard(kind, getattr(self.nlp, kind), y, *others)
         if self.reason is not None or self.failure is not None:
             raise self._refusal
-        # The sum of squares of finite numbers may overflow, that of others is never finite
-        if not (math.isfinite(np.dot(value, value)) or np.isfinite(value).all()):
+        with np.errstate(over="ignore"):  # the sum of squares of others than finite numbers is none
+            squares = np.dot(value, value)
+        if not (math.isfinite(squares) or np.isfinite(value).all()):
             self._not_finite[kind] = f"{_name_entries(kind, value)} not finite{_cause(self.nlp, y)}"
             if not (self._shorten and kind in ("objective", "rows")):
                 self.stop(Status.EVALUATION_ERROR)

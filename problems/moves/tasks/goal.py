@@ -137,7 +137,7 @@ def joints_of(robot: Robot, q: Any, what: str) -> Array:
     beyond = (found < limits.q_lower - 1e-9) | (found > limits.q_upper + 1e-9)
     if beyond.any():
         i = int(np.argmax(beyond))
-        turns = robot.model.joints[i].kind == "revolute"
+        turns = {joint.name: joint.kind for joint in robot.model.joints}[names[i]] == "revolute"
         raise InfeasibleBoundsError(
             f"{what}: joint {names[i]!r} is {found[i]:.6g}, beyond its limits {limits.q_lower[i]:.6g} to "
             f"{limits.q_upper[i]:.6g}{in_radians(found[i]) * turns}"

@@ -7,7 +7,7 @@ import pytest
 from tiers import every
 
 import dynamics
-from problems import moves
+from problems import identification, moves
 from trajopt.base import errors
 
 SOURCE = (files("problems") / "robots" / "ur5.urdf").read_text(encoding="utf-8")
@@ -159,3 +159,15 @@ def test_degrees_and_millimetres_are_told_where_the_values_look_like_them():
         with pytest.raises(errors.InfeasibleBoundsError) as caught:
             task.solve()
         assert str(caught.value).endswith("lengths are in m, 500 mm are 0.5") == told
+
+
+def test_degrees_are_told_of_joints_that_turn_behind_one_that_mimics():
+    """The second coordinate is that of the third joint: told of the second, millimetres were degrees."""
+    mimic = '<mimic joint="shoulder_pan_joint"/>\n  <parent link="shoulder_link" />'
+    text = SOURCE.replace('<parent link="shoulder_link" />', mimic, 1)
+    text = text.replace('elbow_joint" type="revolute"', 'elbow_joint" type="prismatic"')
+    task = moves.Task(moves.robot(text))
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"'elbow_joint' is 9, .* to 3\.14159$"):
+        task.start(q=[0.0, 9.0, 0.0, 0.0, 0.0])
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"start: joint 'elbow_joint' .* to 3\.14159$"):
+        identification.excite(task.robot.model, start=[0.0, 9.0, 0.0, 0.0, 0.0], duration=2.0)

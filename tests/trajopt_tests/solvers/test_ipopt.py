@@ -20,6 +20,7 @@ from small_nlps import (
     rosenbrock,
     sluggish,
     unbounded,
+    unconstrained,
 )
 from tiers import every, fast_first
 
@@ -349,3 +350,22 @@ def test_bounds_near_zero_are_relaxed_by_a_part_of_themselves():
     assert np.array_equal(high[[0, 2, 4, 5]], upper[[0, 2, 4, 5]])
     relaxed = np.array([upper[1] - high[1], low[2] - lower[2], upper[3] - high[3]])
     assert 1e-10 - relaxed == pytest.approx([1e-12, 1e-13, 1e-13], rel=1e-3)
+
+
+@every("factor", [1e-2, 0.0])
+def test_a_stated_relaxation_of_bounds_is_the_one_that_ipopt_has(factor):
+    """IPOPT moves bounds by constr_viol_tol at most: a stated hundredth held y >= 0.05 at 0.06."""
+    nlp = unconstrained(
+        [1.0], lambda y: float(y[0]), lambda y: np.ones(1), lambda y: np.zeros((1, 1)), lower=np.full(1, 0.05)
+    )
+    found = Ipopt(options={"bound_relax_factor": factor}).solve(nlp)
+    assert found.converged and found.y[0] == pytest.approx(0.05, abs=1e-6)
+
+
+def test_an_objective_whose_square_overflows_is_a_number_like_others():
+    """The sum of squares that tells finite numbers warned of an overflow beyond 1e154."""
+    nlp = unconstrained(
+        [3.0], lambda y: float(1e200 + y[0] ** 2), lambda y: 2.0 * y, lambda y: np.full((1, 1), 2.0)
+    )
+    found = Ipopt(max_iterations=3).solve(nlp)
+    assert found.objective == 1e200 and found.status is not Status.EVALUATION_ERROR
