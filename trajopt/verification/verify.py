@@ -493,7 +493,7 @@ def verify_phases(solution: PhasesSolution, accuracy: float | None = None) -> Re
     """
     phases, wrong = solution.asked, unusable_phases(solution)
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
-    total = solution.size_of_costs or np.inf
+    total = np.inf if wrong else solution.size_of_costs or np.inf
     tried = {"unmended": bool(solution.warning), "refined": _refined(solution)}
     parts = () if wrong else solution.phases
     reports = tuple(replace(_of_phase(phase, accuracy, total), **tried) for phase in parts)
