@@ -219,6 +219,7 @@ GAIT = tuple(
         ("predicted_lengths", ("speed", "people (m)"), ("scoreboard predicted_lengths",), ()),
         ("slopes", ("slope", "people's", "iterations"), ("scoreboard slopes",), ()),
         ("impossible", ("asked for", "ends", "CPU s"), ("scoreboard impossible",), ()),
+        ("weights", ("fitted to", "power", "steadiness"), ("scoreboard weights",), ()),
     )
 )
 SCRIPTS = (

@@ -47,6 +47,25 @@ def test_every_command_that_a_page_names_is_known():
     assert named <= known, f"no entry in benchmarks/catalogue.py: {sorted(named - known)}"
 
 
+def test_every_part_that_a_page_names_is_known_where_the_catalogue_lists_parts():
+    words = [command.name.split()[:2] for command in COMMANDS]
+    parts = {tuple(each) for each in words if len(each) == 2 and re.fullmatch(r"[a-z_]+", each[1])}
+    listed = {module for module, _ in parts}
+    named = {(module, word) for module, rest in documented() for word in re.findall(r"^[a-z_]+", rest)}
+    named = {each for each in named if each[0] in listed}
+    assert {("gait", "weights"), ("running", "crossing")} <= named
+    assert named <= parts, f"no entry in benchmarks/catalogue.py: {sorted(named - parts)}"
+
+
+def test_every_part_of_a_benchmark_is_known():
+    from benchmarks.gait.__main__ import OF_A_COST, OTHERS
+    from benchmarks.running.__main__ import PARTS
+
+    names = {command.name for command in COMMANDS}
+    assert {f"gait {part}" for part in (*OF_A_COST, *OTHERS)} <= names
+    assert {f"running {part}" for part in PARTS} <= names
+
+
 def test_names_are_there_once_and_columns_are_told():
     names = [command.name for command in COMMANDS]
     assert len(set(names)) == len(names)
