@@ -35,7 +35,7 @@ from dynamics.model.joint import Joint
 from dynamics.model.rotation_joint import ball_joint
 from dynamics.model.rotor import Rotor
 from dynamics.model.scene import Scene
-from dynamics.model.shape import sphere
+from dynamics.model.shape import Shape, box, sphere
 from dynamics.muscles.geometry_path import GeometryPath, PathPoint
 from dynamics.muscles.muscle_paths import MusclePaths
 from dynamics.quantities.clearances import Clearances
@@ -162,14 +162,15 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "regressor": lambda: regressor(robot, q, v, a),
         "gradient of the regressor": lambda: _regressor_gradient(robot, q, v, a),
         "rotation vectors": lambda: _rotation_vectors(_ball()),
-        "distances of shapes": lambda: _distances(robot),
+        "distances of shapes": lambda: _distances(robot, sphere(0.1)),
+        "distances of boxes and hulls": lambda: _distances(robot, box((0.1, 0.1, 0.1))),
         "paths of muscles": lambda: _muscle_paths(robot, q),
     }
 
 
-def _distances(robot: RigidBodyModel) -> None:
-    """Compute the distance of a ball on the last link to a ball in the scene."""
-    own = replace(sphere(0.1), carrier=robot.link_names[-1])
+def _distances(robot: RigidBodyModel, shape: Shape) -> None:
+    """Compute the distance of a shape on the last link to a ball in the scene."""
+    own = replace(shape, carrier=robot.link_names[-1])
     clearances = Clearances(replace(robot, shapes=(own,)), Scene((sphere(0.1),)))
     q, first = np.full((NODES, robot.n), 0.1), np.zeros(1, dtype=np.int64)
     clearances.distances(q)

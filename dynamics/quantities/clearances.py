@@ -154,10 +154,11 @@ def solid_nearest(one, other, reach, scratch):
 
 
 @inlined
-def nearest(world, robot, scene, i, j, reach, scratch):
+def nearest(world, robot, scene, i, j, reach, solids, scratch):
     """d, t, x, y, n, v_1, k_1, k_2 of the shape i and the other of its pair, a solid j or a shape -1 - j.
 
     x and y are the nearest points of both cores; larger distances than `reach` may be too small.
+    solids : None where no pair needs `solid_nearest`, which then is no part of the kernel
     """
     kind, size, radius, _, _, points, span = robot
     kinds, sizes, radii, poses, _, others, spans = (
@@ -165,7 +166,7 @@ def nearest(world, robot, scene, i, j, reach, scratch):
     )
     k = -1 - j if j < 0 else j
     radial = radius[i] + radii[k]
-    if kind[i] == SEGMENT and kinds[k] != HULL:
+    if solids is None or (kind[i] == SEGMENT and kinds[k] != HULL):
         a, b = axis_ends(world, i, size[i, 0])
         s, t, x, y, n, v, k1, k2 = segment_nearest(
             a, b, kinds[k], sizes[k], poses[k], others, spans[k, 0], spans[k, 1]
@@ -194,7 +195,7 @@ def beyond(world, robot, scene, i, j, reach):
 
 
 @kernel
-def _distances(tree, numbers, q, body, robot, scene, pairs, reach, out):
+def _distances(tree, numbers, q, body, robot, scene, solids, pairs, reach, out):
     lanes = width(q)
     work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 12))
     scratch = np.empty((6, 12))
@@ -206,7 +207,7 @@ def _distances(tree, numbers, q, body, robot, scene, pairs, reach, out):
                 i, j = pairs[pair, 0], pairs[pair, 1]
                 d = reach
                 if not beyond(world, robot, scene, i, j, reach):
-                    d = min(d, nearest(world, robot, scene, i, j, reach, scratch)[0])
+                    d = min(d, nearest(world, robot, scene, i, j, reach, solids, scratch)[0])
                 out[first + lane, pair] = d
 
 
@@ -248,7 +249,9 @@ def slide(work, lanes, lane, tree, k, n, along, g):
 
 
 @kernel
-def _derivatives(tree, numbers, q, body, robot, scene, pairs, node, chosen, weights, values, slopes, out):
+def _derivatives(
+    tree, numbers, q, body, robot, scene, solids, pairs, node, chosen, weights, values, slopes, out
+):
     """Distances and slopes of chosen pairs at ascending nodes; curvature, where `out` has entries."""
     lanes, n = width(q), q.shape[1]
     work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 12))
@@ -263,7 +266,7 @@ def _derivatives(tree, numbers, q, body, robot, scene, pairs, node, chosen, weig
             posed = node[entry]
             place_shapes(work, lanes, posed % lanes, body, robot[3], world)
         lane, i, j = posed % lanes, pairs[chosen[entry], 0], pairs[chosen[entry], 1]
-        d, t, x, y, normal, v, k1, k2 = nearest(world, robot, scene, i, j, math.inf, scratch)
+        d, t, x, y, normal, v, k1, k2 = nearest(world, robot, scene, i, j, math.inf, solids, scratch)
         values[entry] = d
         columns[:] = 0.0
         point_columns(work, lanes, lane, tree, body[i], x, 1.0, columns)
@@ -379,7 +382,7 @@ class Clearances:
         """Signed distances, (..., p) m, `reach` where they are larger; q (..., n). Raises ShapeError."""
         nodes = batch(self.model.packed, q=q)
         out = np.empty((nodes.nodes, len(self.pairs)))
-        _distances(*self._model, nodes.arrays[0], *self._shapes, self.pairs, float(reach), out)
+        _distances(*self._model, nodes.arrays[0], *self._shapes, self._solids, self.pairs, float(reach), out)
         return nodes.unfold(out, len(self.pairs))
 
     def derivatives(self, q: Array, node: Array, pair: Array) -> tuple[Array, Array]:
@@ -408,7 +411,7 @@ class Clearances:
     def _run(self, q: Array, node: Array, pair: Array, weights: Array, *out: Array) -> None:
         given = batch(self.model.packed, q=q).arrays[0]
         chosen = np.ascontiguousarray(node), np.ascontiguousarray(pair)
-        _derivatives(*self._model, given, *self._shapes, self.pairs, *chosen, weights, *out)
+        _derivatives(*self._model, given, *self._shapes, self._solids, self.pairs, *chosen, weights, *out)
 
     @property
     def _model(self) -> tuple[Array, Array]:
@@ -417,3 +420,10 @@ class Clearances:
     @cached_property
     def _shapes(self) -> tuple[Any, ...]:
         return self.robot.body, self.robot.shapes.arrays, self.solids.arrays
+
+    @cached_property
+    def _solids(self) -> bool | None:
+        """None where each pair is a segment and no hull, whose kernels compile in a sixth of the time."""
+        kind, (i, j) = self.robot.shapes.kind, self.pairs.T
+        others = np.concatenate([self.solids.kind, kind[::-1]])[j]
+        return True if np.any((kind[i] != SEGMENT) | (others == HULL)) else None

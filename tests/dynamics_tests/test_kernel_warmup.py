@@ -55,7 +55,7 @@ def test_every_kernel_is_ready_after_a_warmup_and_a_second_one_compiles_nothing(
 def test_the_command_tells_its_steps_and_where_kernels_are_kept():
     told = CliRunner().invoke(main, ["warmup"])
     assert told.exit_code == 0 and f"kept in {compiling.cache_folder()}" in told.output
-    assert " 1 of 20  inverse dynamics" in told.stderr
+    assert " 1 of 21  inverse dynamics" in told.stderr
 
 
 @pytest.fixture

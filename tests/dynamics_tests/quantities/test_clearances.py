@@ -1,5 +1,9 @@
 """Clearances against coal, an independent library of distances, and their derivatives against differences."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -311,6 +315,59 @@ def test_slopes_of_solids_are_those_of_differences():
     apart = values > 1e-3
     assert np.quantile(misses[apart], 0.99) < 1e-4  # but for nearest points that change within the step
     assert np.quantile(misses[~apart], 0.9) < 1e-3
+
+
+def ball_and(on_robot, in_scene):
+    """Clearances of a ball and one more shape on an arm from a ball and one more in the scene."""
+    shapes = [dynamics.sphere(0.06, carrier="link 0"), on_robot]
+    scene = dynamics.Scene((dynamics.sphere(0.1, at=(0.4, 0.0, 0.0), name="ball"), in_scene))
+    return dynamics.Clearances(arm(shapes), scene)
+
+
+def test_kernels_have_the_distances_of_solids_where_a_pair_needs_them():
+    capsule, box = (
+        dynamics.capsule(0.05, 0.2, carrier="link 3"),
+        dynamics.box((0.1, 0.2, 0.1), carrier="link 3"),
+    )
+    hulls = [dynamics.hull(np.eye(3), 0.01, carrier=carrier) for carrier in ("link 3", None)]
+    assert all(ball_and(capsule, solid)._solids is None for solid in SOLIDS)
+    assert ball_and(capsule, hulls[1])._solids
+    assert ball_and(box, SOLIDS[0])._solids and ball_and(hulls[0], SOLIDS[0])._solids
+    links = [dynamics.sphere(0.06, carrier="link 0"), hulls[0]]
+    assert dynamics.Clearances(arm(links), dynamics.Scene())._solids, "a link and a hull on another"
+    assert dynamics.Clearances(arm(links[:1]), dynamics.Scene())._solids is None, "no pair"
+
+
+def test_segments_have_the_same_distances_in_kernels_with_solids(clearances):
+    q = configurations(20)
+    node, pair = (found.ravel() for found in np.indices((20, len(clearances))))
+    with_solids = dynamics.Clearances(clearances.model, clearances.scene)
+    with_solids.__dict__["_solids"] = True
+    assert clearances._solids is None
+    for one, other in (
+        (clearances.distances(q), with_solids.distances(q)),
+        *zip(clearances.derivatives(q, node, pair), with_solids.derivatives(q, node, pair), strict=True),
+        *[tuple(each.curvature(q, node, pair, np.ones(len(node))) for each in (clearances, with_solids))],
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.long
+def test_a_robot_of_balls_compiles_no_distances_of_solids(tmp_path):
+    code = (
+        "from dynamics import kernel_warmup\n"
+        "from dynamics.quantities.clearances import nearest, segment_nearest, solid_nearest\n"
+        "kernel_warmup._steps()['distances of shapes']()\n"
+        "print([len(part.signatures) for part in (nearest, segment_nearest, solid_nearest)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[1, 1, 0]"
 
 
 def test_a_thin_plate_is_one_shape_and_one_pair():
