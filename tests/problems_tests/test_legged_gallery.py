@@ -112,6 +112,18 @@ CHECKS = {
 }
 
 
+def test_the_ground_of_the_gap_ends_before_it_and_begins_behind_it():
+    """The ground that feet are held to; that the motion found keeps to it is thorough."""
+    problem = problems.quadruped_gap.build(intervals=2, gap=(0.21, 0.34))
+    for foot, contact in problem.contacts.items():
+        assert contact.ground[0].x == (-np.inf, 0.21) and contact.ground[2].x == (0.34, np.inf)
+        for arc in (0, 2):
+            (held,) = [
+                each for each in problem.constraints if each.name == f"{foot} stays on the ground, arc {arc}"
+            ]
+            assert held.over == trajopt.ArcNodes(arc, "whole")
+
+
 #: Feet that leave the ground together and land behind it again, by test_quadruped_jump and the bound.
 MARKS = {"quadruped_gap": pytest.mark.thorough("quadruped_jump and quadruped_bound stand for it")}
 
