@@ -85,18 +85,11 @@ class InverseDynamicsBlock:
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         """d output / d input, (nodes, m, m_u)."""
-        return self.value_and_partials(u)[1]
-
-    def value_and_partials(self, u: Mapping[str, Array]) -> tuple[dict[str, Array], Pairs]:
-        """Both at once, from one call of the kernel."""
         nodes = self._nodes(u)
-        found = inverse_dynamics_partials(self.model, nodes, self.torques, self.links, self.base)
-        motion = self.arranged(found.partials)
+        found = inverse_dynamics_partials(self.model, nodes, self.torques, self.links, self.base).partials
+        motion = self.arranged(found)
         by_input = {name: motion[:, :, i] for i, name in enumerate(MOTION)} | self._by_load(nodes)
-        values = {name: np.ascontiguousarray(found.values[:, rows]) for name, rows in self._rows.items()}
-        return values, {
-            (output, name): by_input[name][:, self._rows[output]] for output, name in self._pattern
-        }
+        return {(output, name): by_input[name][:, self._rows[output]] for output, name in self._pattern}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 sum(adjoint . output) / du dw, (nodes, m_u, m_w)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,6 @@ SECOND = (("q", "q"), ("q", "v"), ("v", "v"))
 
 Array = np.ndarray
 Pairs = dict[tuple[str, str], Array]
-Slices = Mapping[str, slice]
 
 
 class KinematicsBlock:
@@ -73,9 +72,13 @@ class KinematicsBlock:
 
     def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs, each (nodes, width)."""
-        found = {}
-        for places, values, _ in self._stacked(u, False):
-            found |= {name: values[:, rows] for name, rows in places.items()}
+        nodes, found = self._nodes(u), {}
+        if self.frames:
+            values, _ = frame_values(self.model, nodes, self._requests)
+            found |= {name: values[:, rows] for name, rows in self._rows.items()}
+        if self._mass_rows:
+            values, _ = mass_values(self.model, nodes)
+            found |= {name: values[:, rows] for name, rows in self._mass_rows.items()}
         return {name: found[name] for name in self.outputs}
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
@@ -107,26 +110,16 @@ class KinematicsBlock:
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         """d output / d input, (nodes, m, n)."""
-        return self.value_and_partials(u)[1]
-
-    def value_and_partials(self, u: Mapping[str, Array]) -> tuple[dict[str, Array], Pairs]:
-        """Both at once, from one call of every kernel."""
-        found, slopes = {}, {}
-        for places, values, stacked in self._stacked(u, True):
-            found |= {name: values[:, rows] for name, rows in places.items()}
-            by_motion = self.arranged(stacked)
-            slopes |= {name: by_motion[:, rows] for name, rows in places.items()}
-        return {name: found[name] for name in self.outputs}, {
-            (output, name): slopes[output][:, :, "qv".index(name)] for output, name in self._pattern
-        }
-
-    def _stacked(self, u: Mapping[str, Array], derivatives: bool) -> Iterator[tuple[Slices, Array, Array]]:
-        """Rows of outputs, values (nodes, rows) and derivatives (rows, 2, n, nodes), of every kernel."""
-        nodes = self._nodes(u)
+        nodes, found = self._nodes(u), {}
         if self.frames:
-            yield self._rows, *frame_values(self.model, nodes, self._requests, derivatives)
+            _, stacked = frame_values(self.model, nodes, self._requests, derivatives=True)
+            stacked = self.arranged(stacked)
+            found |= {name: stacked[:, rows] for name, rows in self._rows.items()}
         if self._mass_rows:
-            yield self._mass_rows, *mass_values(self.model, nodes, derivatives)
+            _, stacked = mass_values(self.model, nodes, derivatives=True)
+            stacked = self.arranged(stacked)
+            found |= {name: stacked[:, rows] for name, rows in self._mass_rows.items()}
+        return {(output, name): found[output][:, :, "qv".index(name)] for output, name in self._pattern}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 sum(adjoint . output) / du dw, (nodes, n, n)."""

@@ -108,7 +108,7 @@ class RotationVectorBlock:
         """Both at once, from one motion of the serial form."""
         motion = self._motion(u, 1)
         inner_inputs = self._inner_inputs(u, motion)
-        (values, inner), found = self._of_inner(inner_inputs), {}
+        values, inner, found = self.inner.value(inner_inputs), self.inner.partials(inner_inputs), {}
         forces: dict[str, dict[str, Array]] = {}
         for output, inner_output in self.output_names.items():
             own = self._by_own_motion(motion, inner, inner_output)
@@ -121,11 +121,6 @@ class RotationVectorBlock:
         return self._outputs(motion, values), {
             (output, name): found[output][self._inner_name(name)] for output, name in self._pattern
         }
-
-    def _of_inner(self, inputs: Mapping[str, Array]) -> tuple[dict[str, Array], Pairs]:
-        """Values and first derivatives of the inner block."""
-        both = getattr(self.inner, "value_and_partials", None)
-        return (self.inner.value(inputs), self.inner.partials(inputs)) if both is None else both(inputs)
 
     def _by_own_motion(self, motion: SerialMotion, inner: Pairs, output: str) -> dict[str, Array]:
         """Derivatives of an output of the inner block by the robot's q, v and a and by its other inputs."""
@@ -146,7 +141,7 @@ class RotationVectorBlock:
         if last is not None and last[0] == _content(inner_inputs):
             _, values, partials, forces = last  # nobody was handed the arrays that are read here
         else:
-            values, partials = self._of_inner(inner_inputs)
+            values, partials = self.inner.value(inner_inputs), self.inner.partials(inner_inputs)
             forces = {
                 name: self._by_own_motion(motion, partials, name) for name in FORCES if name in self.outputs
             }

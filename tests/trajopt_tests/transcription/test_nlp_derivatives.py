@@ -8,6 +8,7 @@ from hand_written import CubicTerm, PointMasses, two_link_minimum_time
 from scipy import sparse
 
 import trajopt
+from problems import catalogue
 from trajopt import Arc, SplineBasis, Trajectory
 
 
@@ -163,6 +164,15 @@ def test_a_repeated_evaluation_gives_the_same_bits_and_a_fresh_program_too():
     first.rows(first.start)
     assert np.array_equal(once, first.hessian(y, multipliers, 1.0))
     assert np.array_equal(once, second.hessian(y, multipliers, 1.0))
+
+
+def test_values_have_the_same_bits_whether_derivatives_are_asked_for_before_or_after():
+    """Threads may share a program: what one of them asks for may not change what another is given."""
+    first, second = (trajopt.transcribe(catalogue.build("urdf_arm", {"intervals": 4})) for _ in range(2))
+    y = first.start + 0.01
+    rows = first.rows(y)
+    second.jacobian(y)
+    assert np.array_equal(second.rows(y), rows)
 
 
 @pytest.mark.parametrize("make", [driven_pendulum, lambda: driven_pendulum("radau", 0.9)])
