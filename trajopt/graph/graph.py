@@ -85,24 +85,24 @@ class Graph:
 
     def values_and_partials(self, z: Mapping[str, Array]) -> tuple[Values, list[Pairs]]:
         """`values` and `partials`, of blocks that give both at once what they share computed once."""
-        return self._values_and("value_and_partials", z)
+        return self._values_and(z, sparse=False)
 
     def nonzeros(self, u: Values) -> list[Derivatives]:
         """`partials`, of blocks that give their nonzeros side by side these."""
-        own = (getattr(block, "value_and_nonzeros", None) for block in self.blocks)
         return [
-            block.partials(u) if both is None else both(u)[1]
-            for block, both in zip(self.blocks, own, strict=True)
+            block.value_and_nonzeros(u)[1] if implements(block, NonzeroBlock) else block.partials(u)
+            for block in self.blocks
         ]
 
     def values_and_nonzeros(self, z: Mapping[str, Array]) -> tuple[Values, list[Derivatives]]:
         """`values` and `nonzeros` at once."""
-        return self._values_and("value_and_nonzeros", z)
+        return self._values_and(z, sparse=True)
 
-    def _values_and(self, name: str, z: Mapping[str, Array]) -> tuple[Values, list[Any]]:
+    def _values_and(self, z: Mapping[str, Array], sparse: bool) -> tuple[Values, list[Any]]:
         u, found = dict(z), []
         for block in self.blocks:
-            both = getattr(block, name, None) or getattr(block, "value_and_partials", None)
+            is_sparse = sparse and implements(block, NonzeroBlock)
+            both = getattr(block, "value_and_nonzeros" if is_sparse else "value_and_partials", None)
             value, partials = (block.value(u), block.partials(u)) if both is None else both(u)
             u.update(value)
             found.append(partials)
@@ -464,17 +464,17 @@ class ChainRule:
 
     def curvatures(self, u: Values, adjoints: Callable[[slice], Array]) -> list[Pairs]:
         """The second derivatives of every block; adjoints : rows of D -> adjoints of these, (K, rows)."""
-        return self._curvatures("curvature", u, adjoints)
+        return self._curvatures(u, adjoints, sparse=False)
 
     def curvature_nonzeros(self, u: Values, adjoints: Callable[[slice], Array]) -> list[Derivatives]:
         """`curvatures`, of blocks that give their nonzeros side by side these."""
-        return self._curvatures("curvature_nonzeros", u, adjoints)
+        return self._curvatures(u, adjoints, sparse=True)
 
-    def _curvatures(self, name: str, u: Values, adjoints: Callable[[slice], Array]) -> list[Any]:
+    def _curvatures(self, u: Values, adjoints: Callable[[slice], Array], sparse: bool) -> list[Any]:
         found: list[Any] = []
-        for block in self.graph.blocks:
+        for block in self.graph.second_order_blocks:
             weights = {output: adjoints(self.rows[output]) for output in block.outputs}
-            own = getattr(block, name, None) or block.curvature  # type: ignore[attr-defined]
+            own = block.curvature_nonzeros if sparse and implements(block, NonzeroBlock) else block.curvature
             # A block has no outputs where all rows of its terms are constant
             found.append(own(u, weights) if weights else {})
         return found

@@ -61,3 +61,13 @@ def test_a_traced_term_without_second_derivatives_has_no_nonzeros():
     assert block.curvature_pattern() == {}
     found = block.curvature_nonzeros({"u": np.zeros((3, 2))}, {"y": np.ones((3, 2))})
     assert found.shape == (3, 0)
+
+
+@pytest.mark.parametrize("missing", ["curvature", "curvature_nonzeros"])
+def test_a_block_gives_nonzeros_only_where_it_gives_all_of_them(missing):
+    """A block that hides second derivatives has pairs of first ones, as programs lay them out."""
+    u = symbol("u", 2)
+    block = type("Hidden", (ExpressionBlock,), {missing: None})({"u": u}, {"y": u[0] * u})
+    graph, at = Graph({"u": 2}, [block]), {"u": np.array([[2.0, 3.0]])}
+    for partials in (graph.nonzeros(at), graph.values_and_nonzeros(at)[1]):
+        assert partials[0]["y", "u"].tolist() == [[[4.0, 0.0], [3.0, 2.0]]]
