@@ -56,6 +56,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arrays import Array
+from trajopt.base.errors import ShapeError
 from trajopt.solvers.matrices import dense_jacobian, scattered, sparse_jacobian
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import (
@@ -154,17 +155,25 @@ def kkt_residuals_of(
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
         scaled, point = scaled_program(nlp, sizes), scaled_point(answer, sizes)
         return kkt_residuals_of(scaled, point, rows, sizes * of_lagrangian)
-    y, given = answer.y, multipliers_of(nlp, answer)
+    y, given, m, n = answer.y, multipliers_of(nlp, answer), nlp.row_count, nlp.variable_count
+    of_lagrangian = np.ravel(of_lagrangian)  # programs may give gradients as one row
+    shapes = [np.shape(part) for part in (*given, rows, y, of_lagrangian)]
+    if shapes != [(m,), (n,), (n,), (m,), (n,), (n,)]:  # the compiled loop would read what stands behind them
+        raise ShapeError(
+            f"a point of {n} unknowns and {m} rows has multipliers of rows {shapes[0]}, of lower bounds"
+            f" {shapes[1]} and of upper ones {shapes[2]}, values of rows {shapes[3]}, unknowns {shapes[4]}"
+            f" and a gradient of the Lagrangian {shapes[5]}"
+        )
     limits = np.concatenate([nlp.row_lower, nlp.lower]), np.concatenate([nlp.row_upper, nlp.upper])
-    parts = np.concatenate([rows, y]), *limits, np.concatenate(given), np.asarray(of_lagrangian)
+    parts = np.concatenate([rows, y]), *limits, np.concatenate(given), of_lagrangian
     worst, total, of_limits, inequalities = _compiled_residuals()(*parts)
     stationarity, primal, complementarity, sign = worst
-    dual_scale = kkt_scale(total, given[0].size + 2 * y.size)
+    dual_scale = kkt_scale(total, m + 2 * n)
     if not divides(dual_scale):
         sizes = np.abs(np.asarray(nlp.jacobian(y)) * given[0][nlp.jacobian_rows])
-        sums = np.bincount(nlp.jacobian_columns, sizes, minlength=y.size)
+        sums = np.bincount(nlp.jacobian_columns, sizes, minlength=n)
         stationarity = with_rounding_of_sum(stationarity, sums)
-    scale = kkt_scale(of_limits, 2 * y.size + inequalities)
+    scale = kkt_scale(of_limits, 2 * n + inequalities)
     return KKT(stationarity, primal, complementarity, sign, dual_scale, scale)
 
 

@@ -252,7 +252,7 @@ class Monitor:
         if self.reason is not None or self.failure is not None:
             raise self._refusal
         with np.errstate(over="ignore"):  # the sum of squares of others than finite numbers is none
-            squares = np.dot(value, value)
+            squares = np.vdot(value, value)
         if not (math.isfinite(squares) or np.isfinite(value).all()):
             self._not_finite[kind] = f"{_name_entries(kind, value)} not finite{_cause(self.nlp, y)}"
             if not (self._shorten and kind in ("objective", "rows")):

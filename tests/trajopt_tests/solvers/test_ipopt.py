@@ -369,3 +369,10 @@ def test_an_objective_whose_square_overflows_is_a_number_like_others():
     )
     found = Ipopt(max_iterations=3).solve(nlp)
     assert found.objective == 1e200 and found.status is not Status.EVALUATION_ERROR
+
+
+def test_a_gradient_in_one_row_is_one():
+    """Users' programs may give it as (1, n), as rows of a Jacobian are."""
+    nlp = quadratic_with_rows(np.eye(2), [-1.0, 2.0], [[3.0, -1.0]], [0.0], [0.0])
+    found = Ipopt().solve(replace(nlp, gradient=lambda y: nlp.gradient(y)[None]))
+    assert found.status is Status.CONVERGED and found.y == pytest.approx([-0.5, -1.5], abs=1e-6)

@@ -8,6 +8,7 @@ import pytest
 
 import problems
 import trajopt
+from trajopt.base.errors import ShapeError
 from trajopt.solvers.kkt import kkt_residuals, kkt_residuals_of
 from trajopt.solvers.solver import WarmStart
 from trajopt.verification.verify import COARSEST, point_and_kkt, rebuilt_program
@@ -67,20 +68,33 @@ def test_links_that_are_stated_twice_pass_at_the_optimum_alone():
     assert solution.objective == pytest.approx(optimum, rel=1e-5) or not solution.verify().holds
 
 
-@pytest.mark.parametrize("cancelling", [0.0, 1e3, 1e17])
-def test_a_gradient_that_huge_multipliers_take_in_counts(cancelling):
-    """0.5 |y - 1|^2 at y = 0, and one row three times: no multipliers make a stationary point of it."""
+def _row_three_times():
+    """0.5 |y - 1|^2, and one row three times."""
     rows = np.repeat(np.arange(3), 2)
-    program = SimpleNamespace(
+    return SimpleNamespace(
         variable_count=2, row_count=3, unknown_sizes=None,
         jacobian_rows=rows, jacobian_columns=np.tile([0, 1], 3),
         row_lower=np.zeros(3), row_upper=np.zeros(3), lower=np.full(2, -np.inf), upper=np.full(2, np.inf),
         rows=lambda y: np.repeat(y[0] - y[1], 3), jacobian=lambda y: np.tile([1.0, -1.0], 3),
         gradient=lambda y: y - 1.0,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("cancelling", [0.0, 1e3, 1e17])
+def test_a_gradient_that_huge_multipliers_take_in_counts(cancelling):
+    """0.5 |y - 1|^2 at y = 0, and one row three times: no multipliers make a stationary point of it."""
+    program = _row_three_times()
     point = WarmStart(np.zeros(2), cancelling * np.array([1.0, 1.0, -2.0]))
     found = kkt_residuals(program, point)
     assert found.error > 0.1 and kkt_residuals(program, WarmStart(np.ones(2))).error == 0.0
     assert cancelling < 1e6 or found.stationarity >= 4.0 * np.finfo(float).eps * cancelling
     steps = kkt_residuals_of(program, point, program.rows(point.y), np.zeros(2))  # a sum that cancelled
     assert (steps.error > 0.1) == (cancelling > 1e15)
+
+
+@pytest.mark.parametrize("lengths", [(2, 2, 2), (4, 2, 2), (3, 1, 2), (3, 1, 3), (3, 2, 3), (2, 3, 2)])
+def test_multipliers_of_other_lengths_than_the_program_has_are_refused(lengths):
+    program, of_lagrangian = _row_three_times(), np.zeros(2)
+    point = WarmStart(np.ones(2), *map(np.zeros, lengths))
+    with pytest.raises(ShapeError, match="a point of 2 unknowns and 3 rows has multipliers of rows"):
+        kkt_residuals_of(program, point, np.zeros(3), of_lagrangian)
