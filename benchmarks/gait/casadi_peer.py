@@ -20,6 +20,7 @@ from benchmarks.gait import runs
 from benchmarks.gait.size import Size
 from benchmarks.gait.symbolic_body import SymbolicBody
 from problems import gait
+from trajopt.solvers.ipopt import LARGE
 from trajopt.splines.trajectory import Trajectory
 
 TOLERANCE = 1e-4  # of both solves, whose rows are all there from the start
@@ -212,7 +213,8 @@ def compare(size: Size) -> dict[str, Any]:
     limit, solver = size.casadi_seconds, runs.recommended(problem, size).solver
     plain = replace(solver, tol=TOLERANCE, time_limit=limit)  # all rows at once
     ours = trajopt.solve(problem, plain, refine=None, progress="silent")
-    options = plain._settings(second_order=True, warm=False)  # every option that ours gives to IPOPT
+    large = program.nlp.variable_count >= LARGE
+    options = plain._settings(True, warm=False, large=large)  # every option that ours gives to IPOPT
     return {
         "agreement": apart,
         "building": built,

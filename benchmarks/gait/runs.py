@@ -15,6 +15,7 @@ import trajopt
 from benchmarks.gait.size import Size
 from problems import gait
 from problems.human.assessment.slip import slip
+from trajopt.solvers.solver import Program, Result, Run, WarmStart
 from trajopt.transcription.transcribe import transcribe
 
 TIME_LIMIT = 120.0  # s
@@ -44,13 +45,13 @@ class Logged(trajopt.Ipopt):
 
     logs: list[str] = field(default_factory=list)
 
-    def solve(self, nlp: Any, start: Any = None, run: Any = None, callback: Any = None) -> Any:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "ipopt.txt"
             own: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(trajopt.Ipopt)}
             own["options"] = {**self.options, **timing_options(log)}
             plain = trajopt.Ipopt(**own)
-            result = plain.solve(nlp, start, run, callback)
+            result = plain.solve(nlp, start, run)
             self.logs.append(log.read_text())
         return result
 
