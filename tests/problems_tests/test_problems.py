@@ -178,8 +178,10 @@ def test_an_unknown_problem_is_refused_with_near_matches():
         catalogue.build("two_link_r", {})
     with pytest.raises(UnknownNameError, match=r"no problem is called 'os': there are .*pendulum_swing_up"):
         catalogue.build("os", {})
-    with pytest.raises(AttributeError, match="no problem 'two_legs': there are"):
+    with pytest.raises(AttributeError, match=r"no problem 'two_legs' \(did you mean 'two_arms'\?\)"):
         _ = problems.two_legs
+    with pytest.raises(AttributeError, match=r"no problem 'os': there are .*pendulum_swing_up"):
+        _ = problems.os
 
 
 def test_a_build_function_must_have_defaults_and_return_a_problem():

@@ -103,9 +103,9 @@ def test_links_of_another_number_of_nodes_names_and_lists_say_what_to_write():
 
 def test_a_solution_says_how_a_state_is_read_and_can_be_copied():
     solution = trajopt.solve(push())
-    for name in ("x", "u", "state", "t"):
+    for name, near in (("x", ""), ("u", ""), ("t", ""), ("state", " .did you mean 'costate'.*")):
         with pytest.raises(
-            AttributeError, match=rf"no '{name}': solution\.value\(trajopt\.state\('{name}'\), t\)"
+            AttributeError, match=rf"no '{name}'{near}: solution\.value\(trajopt\.state\('{name}'\), t\)"
         ):
             getattr(solution, name)
     assert not hasattr(solution, "x")
