@@ -191,7 +191,7 @@ def page(report: dict[str, Any]) -> str:
         "",
         "![error over seconds](figures/time_to_accuracy.png)",
         "",
-        "*Numbers beside the marks are intervals.*",
+        "*The numbers beside the marks are numbers of intervals.*",
         "",
         "## Cost of a certificate",
         "",

@@ -112,7 +112,7 @@ class OsimWarning(UserWarning):
 
 
 class JointWarning(UserWarning):
-    """Limits of a joint leave it one position or are 0 and taken as none, or its place is no length in m."""
+    """Limits of a joint leave it one position or are 0 and taken as none, or its place seems to be in mm."""
 
 
 class InertiaWarning(UserWarning):

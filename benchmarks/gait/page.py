@@ -160,7 +160,7 @@ def between(found: Sequence[Mapping[str, Any]], cost: str) -> str:
     passed = [sum(row[which]["verdict"] == "PASS" for row in found) for which in ("plain", "refined")]
     return section(
         titled("Between the nodes", cost),
-        "The verdict of `verify` at its default accuracy, 1 % of a limit's range, and the largest violation "
+        "The verdict of `verify` at its default accuracy on the day of the run, and the largest violation "
         f"between nodes: {passed[0]} of {len(found)} gaits pass on the nodes that all gaits have, "
         f"{passed[1]} with the limit nodes that `trajopt.LimitNodes` adds where limits are violated, the "
         "default.",

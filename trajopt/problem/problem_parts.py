@@ -457,9 +457,9 @@ def _with_breakpoints(trajectory: Trajectory, steps: Array, bends: Array, window
         widths = np.diff(exact)
         if widths[k := int(np.argmin(widths))] < SHORTEST_INTERVAL:
             raise OptionError(
-                f"windows and steps of data leave an interval of {widths[k]:.2g} of arc {number}, from "
-                f"{exact[k]:.10g} to {exact[k + 1]:.10g}: let both be one number, or more than "
-                f"{SHORTEST_INTERVAL:g} of the arc apart"
+                f"in arc {number}, ends of windows or steps of data at {exact[k]:.10g} and "
+                f"{exact[k + 1]:.10g} (normalised time) are too close, {widths[k]:.2g} apart: make them "
+                f"equal, or at least {SHORTEST_INTERVAL:g} apart"
             )
         lines = np.unique(lines[~_are_near(lines, exact, SHORTEST_INTERVAL)])
         lines = lines[np.diff(lines, prepend=-1.0) > SHORTEST_INTERVAL]

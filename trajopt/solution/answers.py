@@ -263,7 +263,8 @@ def outcome(problem: Problem, nlp: NLP, result: Result, duration: float) -> tupl
         found = nlp.unknowns.curve(result.y)
         moved = [np.ptp(points, axis=0) for group in found.groups for points in group.control_points]
         if np.concatenate(moved).max() <= AGREEMENT:
-            return Status.UNBOUNDED, "nothing has to move: give its start and end, start_at() and end_at()"
+            what_to_give = "give a start and an end that differ, by start_at() and end_at()"
+            return Status.UNBOUNDED, f"nothing has to move: {what_to_give}"
         what = "controls and rates" if isinstance(problem.dynamics, System) else "torques or velocities"
         whose = "" if isinstance(problem.dynamics, System) else " of all joints"
         return Status.UNBOUNDED, (

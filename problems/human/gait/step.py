@@ -48,7 +48,7 @@ def warn_of_untested_speed(speed: float) -> None:
     if not slowest <= speed <= fastest:
         warn_user(
             f"walks were compared with people at {slowest:g} to {fastest:g} m/s, not at {speed:g} m/s "
-            "(4.5 km/h are 1.25 m/s): what is found there may be no walk of people",
+            "(4.5 km/h are 1.25 m/s): the predicted walk may not resemble human walking",
             UntestedSpeedWarning,
         )
 

@@ -319,12 +319,12 @@ def test_an_interval_that_splines_cannot_tell_is_refused_with_both_ends(gap):
         problem = crossing(8, arcs=arcs)
         for window in before:
             problem.subject_to(trajopt.state("u"), upper=0.5, over=window)
-        count, between = len(problem.constraints), r"an interval of .* of arc 0, from .* to .*: let both be"
+        count, between = len(problem.constraints), r"in arc 0, .* and .* are too close.*: make them equal"
         with pytest.raises(OptionError, match=between):
             problem.subject_to(trajopt.state("u"), upper=0.5, over=refused)
         assert len(problem.constraints) == count
     problem = crossing(8)
-    with pytest.raises(OptionError, match="windows and steps of data leave an interval"):
+    with pytest.raises(OptionError, match=r"windows or steps of data at .* are too close"):
         problem.data("wind", [0.0, 0.3, 0.3 + gap], [0.0, 0.5, 1.0], interpolation="steps")
     assert not problem.datasets
     problem.subject_to(trajopt.state("u"), upper=0.5, over=(0.3, 0.6))
