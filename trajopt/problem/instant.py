@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
-from trajopt.problem.problem_parts import START_TIME, at_breakpoints
+from trajopt.problem.problem_parts import START_TIME, all_or_nothing, at_breakpoints
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, node_set
 
 if TYPE_CHECKING:
@@ -46,12 +46,13 @@ def instant_of(problem: Problem, over: object) -> Instant:
 def set_start_time(problem: Problem, time: object) -> None:
     """Let the motion start at a time in seconds, or at a free one between two; see `Problem.start_at`."""
     given = arguments.numbers(time, "the start time")
-    if given.ndim == 0:
-        problem.start_time = float(arguments.finite_numbers(time, "the start time"))
-    elif given.shape == (2,):
-        problem.start_time = None
-        problem.parameter(START_TIME, *given, unit="s")
-    else:
-        written = arguments.short_repr(time)
-        raise OptionError(f"the start time is {written}: give seconds, or (earliest, latest)")
-    problem.trajectory = at_breakpoints(problem, problem.trajectory)
+    with all_or_nothing(problem):
+        if given.ndim == 0:
+            problem.start_time = float(arguments.finite_numbers(time, "the start time"))
+        elif given.shape == (2,):
+            problem.start_time = None
+            problem.parameter(START_TIME, *given, unit="s")
+        else:
+            written = arguments.short_repr(time)
+            raise OptionError(f"the start time is {written}: give seconds, or (earliest, latest)")
+        problem.trajectory = at_breakpoints(problem, problem.trajectory)

@@ -448,8 +448,11 @@ def _with_breakpoints(trajectory: Trajectory, steps: Array, bends: Array, window
     for number, arc in enumerate(trajectory.arcs):
         before = arc.basis.breakpoints
         jumps, lines, ends = (_within_arc(places, number) for places in (steps, bends, windows))
-        # Data with more than four breakpoints an interval, those that windows added apart, leave the mesh
-        intervals = before.size - 1 - np.count_nonzero(_are_near(before, ends))
+        # Data with more than four breakpoints an interval, those that windows added apart (which divide an
+        # interval), leave the mesh
+        inner, around = before[1:-1], before[2:] - before[:-2]
+        added = _are_near(inner, ends) & (around < 1.5 * np.diff(before).max())
+        intervals = before.size - 1 - np.count_nonzero(added)
         if np.union1d(jumps, lines).size > 4 * intervals:
             jumps = lines = np.empty(0)
         exact = np.unique([0.0, *jumps, *ends, 1.0])

@@ -372,17 +372,17 @@ BOUND_RELAXATION = 1e-10
 def relaxations(bounds: np.ndarray, factor: float = BOUND_RELAXATION) -> np.ndarray:
     """Distances (k,) by which interior-point methods move bounds outwards: `factor` of a bound, or absolute.
 
-    A small one that is not zero is moved by a tenth of `FEASIBILITY` of it at most: a mass of 1e-6 kg that
-    has to be left would be missed by 1e-4 of it.
+    A small one is moved by a tenth of `FEASIBILITY` of it at most, unless it is zero but for rounding: a mass
+    of 1e-6 kg that has to be left would be missed by 1e-4 of it.
     """
     size = np.abs(bounds)
-    small = np.where(size > 0.0, np.minimum(0.1 * FEASIBILITY * size, factor), factor)
+    small = np.where(size > ROUNDING, np.minimum(0.1 * FEASIBILITY * size, factor), factor)
     return np.where(size < 1.0, small, factor * size)
 
 
 def unrelaxed(lower: np.ndarray, upper: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray]:
     """Bounds that a solver, which moves all by `factor` of one unit at least, moves by `relaxations`."""
-    apart = upper - lower > 4.0 * factor
+    apart = upper > lower + 4.0 * factor
     inwards = [
         np.where(apart & (np.abs(bounds) < 1.0), factor - relaxations(bounds, factor), 0.0)
         for bounds in (lower, upper)

@@ -175,6 +175,33 @@ def test_the_mesh_has_the_ends_of_windows_beside_data_and_single_times():
     assert np.array_equal(breakpoints(problem.on(problem.trajectory)), breakpoints(problem))
 
 
+@pytest.mark.parametrize("count", [6, 10, 14])
+def test_windows_that_end_on_the_mesh_leave_data_their_breakpoints(count):
+    """Four intervals have room for sixteen bends of data, whether windows are stated before or after them."""
+    meshes = []
+    for before in (True, False):
+        problem = crossing(4, duration=1.0)
+        for data in (not before, before):
+            if data:
+                problem.data(
+                    "d", np.linspace(0.0, 1.0, count), np.arange(count) % 3.0, interpolation="linear"
+                )
+            else:
+                for window in ((0.25, 0.5), (0.5, 0.75)):
+                    problem.subject_to(trajopt.state("u"), upper=5.0, over=window)
+        meshes.append(breakpoints(problem))
+    assert meshes[0].size > 5
+    assert np.allclose(*meshes)
+
+
+def test_a_refused_start_time_leaves_the_former_one():
+    problem = crossing(4)
+    problem.start_at(time=2.0)
+    with pytest.raises(trajopt.base.errors.TrajoptError):
+        problem.start_at(time=(5.0, 1.0))
+    assert problem.start_time == 2.0
+
+
 def test_only_the_side_of_a_window_carries_what_may_jump():
     problem = crossing(4)
     problem.subject_to(trajopt.state("u"), upper=0.5, over=(0.25, 0.75), name="control")

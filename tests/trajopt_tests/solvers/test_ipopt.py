@@ -29,7 +29,7 @@ from trajopt.solvers import ipopt as bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
 from trajopt.solvers.ipopt_options import parsed_options
 from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.solver import Run, Status, WarmStart, unrelaxed
+from trajopt.solvers.solver import BOUND_RELAXATION, Run, Status, WarmStart, relaxations, unrelaxed
 
 
 @pytest.fixture(autouse=True, params=["casadi", "cyipopt"])
@@ -350,6 +350,13 @@ def test_bounds_near_zero_are_relaxed_by_a_part_of_themselves():
     assert np.array_equal(high[[0, 2, 4, 5]], upper[[0, 2, 4, 5]])
     relaxed = np.array([upper[1] - high[1], low[2] - lower[2], upper[3] - high[3]])
     assert 1e-10 - relaxed == pytest.approx([1e-12, 1e-13, 1e-13], rel=1e-3)
+
+
+def test_a_bound_that_is_zero_but_for_rounding_is_relaxed_as_zero_is():
+    bounds = np.array([0.0, 0.1 * 3 - 0.3, -1e-13])
+    assert np.array_equal(relaxations(bounds), np.full(3, BOUND_RELAXATION))
+    huge = np.full(1, 1e308)
+    assert np.array_equal(unrelaxed(-huge, huge, 1e-10), (-huge, huge))
 
 
 @every("factor", [1e-2, 0.0])

@@ -24,7 +24,7 @@ from trajopt.solvers.interior.band_kernels import add_transposed
 from trajopt.solvers.interior.bands import Bands, bands_of
 from trajopt.solvers.kkt import lagrangian_gradient
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.solver import FEASIBILITY, Program, WarmStart, relaxations
+from trajopt.solvers.solver import BOUND_RELAXATION, FEASIBILITY, Program, WarmStart, relaxations
 
 
 class Point(NamedTuple):
@@ -122,7 +122,11 @@ class SlackProgram:
         others = np.ones(self.layout.row_count - at_start.size)
         self._by_entry = np.repeat(np.concatenate([self.factors, others]), np.diff(self.layout.starts))
         self.side, self.sign, limit = finite_limits(low, high)
-        self.limit = limit - self.sign * relaxations(limit)
+        near = (high - low)[
+            self.side
+        ] <= 4.0 * BOUND_RELAXATION  # limits between which that leaves no interior
+        moved = np.where(near, BOUND_RELAXATION * np.maximum(1.0, np.abs(limit)), relaxations(limit))
+        self.limit = limit - self.sign * moved
         self.right_sides = row_lower[self.equations]
         self.slack_count, self.n = low.size, free.size
         ends = np.full((2, low.size), np.inf)
