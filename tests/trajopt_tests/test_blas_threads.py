@@ -11,6 +11,7 @@ import threadpoolctl
 from double_integrator import least_effort
 
 import trajopt
+from trajopt.api import compiled_program
 from trajopt.base.arrays import THREAD_VARIABLES
 
 pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="one core, one thread in any case")
@@ -65,6 +66,24 @@ def test_a_solve_has_one_thread_and_gives_back_the_number_that_there_was(monkeyp
         trajopt.solve(problem, progress=lambda iteration: during.append(threads()))
         assert threads() == before and 2 in before.values()  # one loaded with a single thread keeps it
     assert during and {count for each in during for count in each.values()} == {1}
+
+
+def test_a_measured_start_of_a_compiled_problem_is_found_with_one_thread(monkeypatch):
+    """It solves small dense systems: with two threads a quadruped's step took twice the processor time."""
+    for name in THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    compiled, during = trajopt.compile(least_effort(2)), []
+
+    def watched(problem, starts):
+        of_numpy = [each for each in threadpoolctl.threadpool_info() if "scipy_openblas" in each["prefix"]]
+        during.append({each["num_threads"] for each in of_numpy})
+        return problem
+
+    monkeypatch.setattr(compiled_program, "with_measured_start", watched)
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        compiled.solve()
+        compiled.step([0.0, 0.0])
+    assert len(during) == 2 and 2 not in set.union(*during)
 
 
 DENSE = """

@@ -145,8 +145,9 @@ class CompiledProgram(Generic[AnswerT]):
         """
         if solver is not None:
             check_solver(solver)
-        problem = self.problem_with(values, **inputs)
-        return self.solve_problem(problem, start, self._together(values, inputs), solver, progress)
+        with one_blas_thread():
+            problem = self.problem_with(values, **inputs)
+            return self.solve_problem(problem, start, self._together(values, inputs), solver, progress)
 
     def solve_problem(
         self,
@@ -217,14 +218,14 @@ class CompiledProgram(Generic[AnswerT]):
             raise OptionError(f"{twice.pop().keyword} is given besides the state, which it is: leave it out")
         run, shifts, composed = Run().within(seconds), self._shifts, self._composed
         try:
-            if before is not None and iterations == 1 and composed is not None:
-                step = composed.next(before, elapsed, {**measured, **given})
-                if step is not None and not run.expired:
-                    return step
-            (problem,) = self.inputs.applied(asked, {**measured, **given}).parts
-            problem.measured = True
-            problem = with_measured_start(problem, self._starts)
             with one_blas_thread(), np.errstate(all="ignore"):
+                if before is not None and iterations == 1 and composed is not None:
+                    step = composed.next(before, elapsed, {**measured, **given})
+                    if step is not None and not run.expired:
+                        return step
+                (problem,) = self.inputs.applied(asked, {**measured, **given}).parts
+                problem.measured = True
+                problem = with_measured_start(problem, self._starts)
                 if before is None:
                     solver = self.solver or problem.solver or create()
                     step = first_step(problem, shifts.structure, solver, run)
