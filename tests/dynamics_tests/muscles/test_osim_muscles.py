@@ -75,6 +75,14 @@ def test_conditional_and_moving_points_follow_their_coordinate(others):
     assert min(between) < outside < max(between)
 
 
+def test_a_moving_point_keeps_its_coordinate_that_does_not_move():
+    constant = "<y_location><Constant><value>0.06</value></Constant></y_location>"
+    held = MOVING.replace("</Moving", f"{constant}</Moving")
+    found = loaded(muscle([FROM, held]))
+    assert found.muscles is not None
+    assert found.muscles.paths.lengths([0.0])[0] == pytest.approx(np.hypot(0.07, 0.04), abs=1e-14)
+
+
 def test_files_of_former_versions_name_bodies():
     found = loaded(muscle([FROM, OLD]))
     assert found.muscles is not None

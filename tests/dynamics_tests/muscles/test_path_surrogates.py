@@ -94,7 +94,7 @@ def test_coordinates_of_two_stretches_are_not_multiplied():
     assert np.abs(surrogate.moment_arms(q) - paths.moment_arms(q)).max() < 1e-5
 
 
-@pytest.mark.parametrize("joined", ["condition", "wrap", "moving point"])
+@pytest.mark.parametrize("joined", ["condition", "wrap", "two wraps", "moving point"])
 def test_what_joins_two_stretches_is_one(joined):
     """A point that may not count, a surface beside it, or one that moves with the other joint."""
     elbow = Follower("elbow", polynomial([0.0, 1.0]))
@@ -102,6 +102,8 @@ def test_what_joins_two_stretches_is_one(joined):
         path = bent_path(Condition(elbow, -1.1, 0.0))
     elif joined == "wrap":
         path = bent_path(wraps=(PathWrap(pulley("+y"), 0, 2),))
+    elif joined == "two wraps":  # of which the second takes part behind the middle point alone
+        path = bent_path(wraps=(PathWrap(pulley("+y"), 0, 2), PathWrap(pulley("-y"), 1, 2)))
     else:
         path = GeometryPath("biceps", (
             PathPoint(None, (-0.1, 0.1, 0.0)),

@@ -63,6 +63,14 @@ def test_sensitivities_equal_complex_differences(model, by):
             assert np.abs(column - expected).max() < 1e-11 * np.abs(getattr(getattr(found, output), by)).max()
 
 
+@pytest.mark.parametrize("rotors", ["exact", "armature"])
+def test_torques_by_accelerations_are_the_mass_matrix(rotors):
+    model = random_model(1, geared=GEARED).with_rotors(rotors)
+    q, v, a = (x[0] for x in motion(3, model.n))
+    M = coriolis_algorithm(model, q, v).M
+    assert largest(newton_euler_sensitivities(model, q, v, a).tau.a - M, M) < 1e-12
+
+
 @pytest.mark.parametrize("by", ["force", "moment"])
 def test_sensitivities_to_loads_equal_complex_differences(model, by):
     q, v, a = motion(5, model.n)

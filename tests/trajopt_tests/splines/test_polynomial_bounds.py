@@ -67,7 +67,9 @@ def test_jumps_of_the_acceleration_are_found_at_their_knots():
 
 
 def test_a_coefficient_that_is_not_finite_is_no_bound():
-    basis = SplineBasis.uniform(3, 3)
+    """A control point of a cubic acts on four spans: the bound tells where the first of them begins."""
+    basis = SplineBasis.uniform(8, 3)
     points = np.zeros((basis.count, 1))
-    points[2] = np.nan
-    assert np.isnan(upper_bound(pieces_of(Curve((basis,), (points,), np.ones(1)), 0, 0)).value)
+    points[5] = np.nan
+    bound = upper_bound(pieces_of(Curve((basis,), (points,), np.ones(1)), 0, 0))
+    assert np.isnan(bound.value) and bound.time == 0.25

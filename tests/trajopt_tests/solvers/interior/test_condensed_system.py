@@ -118,6 +118,17 @@ def test_residuals_are_those_of_the_conditions():
     assert residuals.error(0.2) == pytest.approx(expected)  # multipliers this small are not scaled
 
 
+def test_products_of_gaps_are_divided_by_the_size_of_large_multipliers():
+    """s_c of Wächter and Biegler (2006), equation 6: the mean multiplier of limits by 100."""
+    _, program, at = iterate(1)
+    z = np.full_like(at.multipliers.z, 3e4)
+    point = at.point._replace(t=np.full_like(at.point.t, 7.0))
+    residuals = Residuals(program, at._replace(point=point, multipliers=at.multipliers._replace(z=z)))
+    by_products = (7.0 * 3e4 - 0.2) / 300.0
+    assert residuals.error(0.2) == pytest.approx(max(residuals.infeasibility, by_products))
+    assert residuals.infeasibility < by_products
+
+
 def without_limits(H, C, shifts):
     """The condensed system of a program whose only rows are equations."""
     n, zeros = len(H), np.zeros(len(C))
