@@ -76,10 +76,10 @@ class InteriorPoint(InteriorSteps):
                     mean gap of the start, with multipliers of one. Starts with multipliers give their own
 
     The time of a step grows with the number of intervals, and with the cube of the unknowns of one, in
-    arms, systems and robots on feet. IPOPT goes on from the best point where the method gets stuck or takes
-    more than 150 steps, and judges limits in conflict from the start. It also solves programs that this
-    method is not made for, without second derivatives or with as many equations as unknowns. Such a solve
-    ends with IPOPT's answer, and its `detail` says so.
+    arms, systems and robots on feet. Where the method gets stuck or takes more than 150 steps, IPOPT goes on
+    from the best point if that meets the rows, else from the start, from which it judges limits in conflict,
+    too. It also solves programs that this method is not made for, without second derivatives or with as many
+    equations as unknowns. Such a solve ends with IPOPT's answer, and its `detail` says so.
 
     Raises OptionError on construction for a value out of range.
     """
@@ -112,9 +112,10 @@ class InteriorPoint(InteriorSteps):
         rest = replace(self._ipopt, max_iterations=left)
         size = max(1.0, float(np.abs(nlp.start if start is None else start.y).max(initial=0.0)))
         near = FEASIBILITY * np.abs(first.y).max(initial=0.0) <= size
-        near &= first.status is Status.STEP_TOO_SMALL  # else IPOPT begins at the start again
+        near &= first.status is Status.STEP_TOO_SMALL and first.infeasibility <= self.feasibility
         if first.status is Status.INFEASIBLE:  # or its restorations end and begin for up to 1000 iterations
             rest = replace(rest, options={"expect_infeasible_problem": "yes"})
+        # From a point that misses rows, steps that did not meet them would be made once more
         result = continued(first, rest, nlp, WarmStart(first.y) if near else start, later)
         if result is first:
             return first
