@@ -97,6 +97,14 @@ def test_a_wrap_is_read_with_its_surface():
     assert bent.muscles.paths.lengths(q) >= straight.muscles.paths.lengths(q)
 
 
+def test_a_wrap_over_no_more_than_one_point_bends_nothing():
+    straight, bent, point_alone = (
+        loaded(muscle([FROM, TO], wraps), surface(radius=0.1)).muscles.paths.lengths([[0.3]])
+        for wraps in ("", wrap(), wrap(span="-1 1"))
+    )
+    assert point_alone == straight < bent
+
+
 def test_muscles_that_apply_no_force_are_left_out():
     found = loaded(muscle([FROM, TO], more="<appliesForce>false</appliesForce>"))
     assert found.left_out["muscles"] == ("m",) and found.muscles is not None and found.muscles.names == ()

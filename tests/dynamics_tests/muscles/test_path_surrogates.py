@@ -69,6 +69,15 @@ def test_a_fit_meets_lengths_and_moment_arms_and_says_how_well():
     assert surrogate.only(["deltoid"]).lengths(q)[:, 0] == pytest.approx(surrogate.lengths(q)[:, 2])
 
 
+def test_a_path_over_one_joint_keeps_its_moment_arm_beside_one_over_two():
+    elbow = two_muscles().only(["brachialis"]).paths
+    paths = MusclePaths(arm(), (*elbow, bent_path()))
+    surrogate = paths.surrogate(ranges=RANGES, samples=60, kept=False)
+    assert surrogate.coordinates.tolist() == [[1, -1], [0, 1]]
+    q = np.random.default_rng(6).uniform([-1.0, -1.6], [1.0, -0.6], (20, 2))
+    assert np.abs(surrogate.moment_arms(q) - paths.moment_arms(q)).max() < 5e-4
+
+
 def test_paths_of_the_same_coordinates_get_the_polynomials_that_each_gets_alone():
     paths = two_muscles()
     together = paths.surrogate(ranges=RANGES, samples=60, kept=False)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from small_nlps import INF, quadratic_with_rows
 
+from trajopt.solvers.interior import line_search
 from trajopt.solvers.interior.band_kernels import add_row_residuals, refined_solution
+from trajopt.solvers.interior.line_search import centred
 from trajopt.solvers.interior.newton_step import EXACT, CondensedSystem, NewtonStep, Residuals, Shifts
 from trajopt.solvers.interior.slack_program import Iterate, Multipliers, SlackProgram
 from trajopt.solvers.monitor import Monitor
@@ -127,6 +129,26 @@ def test_products_of_gaps_are_divided_by_the_size_of_large_multipliers():
     by_products = (7.0 * 3e4 - 0.2) / 300.0
     assert residuals.error(0.2) == pytest.approx(max(residuals.infeasibility, by_products))
     assert residuals.infeasibility < by_products
+
+
+def test_a_kept_correction_brings_products_towards_the_barrier_and_lengthens_the_steps(monkeypatch):
+    """Gondzio's correctors: products beyond a tenth and ten times the barrier, at steps .3 longer."""
+    monkeypatch.setattr(line_search, "CORRECTIONS", 1)
+    barrier, kept = 0.1, 0
+    for seed in range(20):
+        _, program, at = iterate(seed)
+        newton, t, z = NewtonStep(program, at, barrier, Shifts()), at.point.t, at.multipliers.z
+        plain = newton.direction(barrier)
+        primal, dual = newton.lengths(plain)
+        target, step = centred(newton, np.full(t.size, barrier), barrier)
+        if (target == barrier).all():
+            continue
+        kept += 1
+        assert sum(newton.lengths(step)) > primal + dual + 0.02
+        ahead = (t + min(1.0, primal + 0.3) * plain.dt) * (z + min(1.0, dual + 0.3) * plain.dz)
+        expected = barrier + np.clip(ahead, 0.1 * barrier, 10.0 * barrier) - ahead
+        assert target == pytest.approx(np.maximum(expected, -9.0 * barrier))
+    assert kept >= 3
 
 
 def without_limits(H, C, shifts):

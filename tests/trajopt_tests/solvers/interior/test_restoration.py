@@ -150,6 +150,18 @@ def test_where_both_solvers_fail_the_less_infeasible_point_is_kept(first, status
     assert found.y[0] == found.infeasibility == kept
 
 
+@pytest.mark.parametrize(("far", "goes_on"), [(3.0, True), (1e9, False)])
+def test_ipopt_begins_anew_where_one_unknown_ran_away(far, goes_on, monkeypatch):
+    nlp = quadratic_with_rows(np.eye(2), np.ones(2), [[1.0, 1.0]], [0.0], [INF])
+    first, starts = Ends(Status.STEP_TOO_SMALL, 0.0), []
+    first.result = ended = replace(first.result, y=np.array([far, 0.0]))
+    monkeypatch.setattr(trajopt.InteriorPoint, "alone", first)
+    monkeypatch.setattr(trajopt.Ipopt, "solve", lambda _, nlp, start, run: starts.append(start) or ended)
+    trajopt.InteriorPoint().solve(nlp)
+    (start,) = starts
+    assert (start is not None and start.y is ended.y) == goes_on
+
+
 def test_a_point_that_meets_the_rows_is_not_called_infeasible_for_where_another_solver_ended():
     nlp = quadratic_with_rows(np.eye(1), np.ones(1), [[1.0]], [0.0], [INF])
     found = Fallback(Ends(Status.STEP_TOO_SMALL, 1e-9), Ends(Status.INFEASIBLE, 7.0)).solve(nlp)
