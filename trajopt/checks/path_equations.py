@@ -366,7 +366,7 @@ def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution
     return found
 
 
-def ranges_of_states(solution: Solution, times: Array) -> Array:
+def _ranges_of_states(solution: Solution, times: Array) -> Array:
     """Largest less least value of every state of x' = f at times (K,), (width,)."""
     dynamics: Any = solution.problem.dynamics
     places = [(LEAF_OF_RATE.get(rate, extra_leaf(name)), i) for name, rate, i in dynamics.rates_of_states]
@@ -375,17 +375,12 @@ def ranges_of_states(solution: Solution, times: Array) -> Array:
 
 
 def interval_errors(
-    solution: Solution,
-    constraint: Constraint,
-    scale: Array,
-    times: Array,
-    values: Array,
-    ranges: Array | float = np.inf,
+    solution: Solution, constraint: Constraint, scale: Array, times: Array, values: Array
 ) -> Array:
-    """The relative errors above of every interval between knots, (intervals, width).
+    """The relative errors above of every interval between knots, (intervals, width), of residuals of rates.
 
-    times, values : (K,) in rising order and (K, width), at which r is compared with its polynomial
-    ranges : of the states, (width,)
+    times, values : (K,) in rising order and (K, width), at which r is compared with its polynomial, and
+        between which states have their ranges
     """
     knots = solution.knot_times
     lengths, (points, weights) = np.diff(knots), gauss(GAUSS_POINTS)
@@ -409,6 +404,7 @@ def interval_errors(
     shares = total * inside / np.maximum(largest, NOT_ZERO)
     peak = np.zeros_like(mean)
     np.maximum.at(peak, interval, np.abs(values - constraint.lower))
+    ranges = _ranges_of_states(solution, times)
     of_state = inside / np.maximum(ranges, LEAST_SIZE * solution.duration * scale)
     return np.maximum(np.maximum(np.maximum(mean, rest), shares) / scale, np.minimum(of_state, peak / scale))
 

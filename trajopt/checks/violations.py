@@ -24,12 +24,7 @@ from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks, with_suprema
 from trajopt.checks.integral_checks import cost_results, integral_checks
 from trajopt.checks.line import NOWHERE, Interval, Line, Place, Worst
-from trajopt.checks.path_equations import (
-    interval_errors,
-    path_equations,
-    ranges_of_states,
-    torque_equations,
-)
+from trajopt.checks.path_equations import interval_errors, path_equations, torque_equations
 from trajopt.checks.peaks_between_nodes import (
     CHECK_DENSITY,
     SEARCH_DENSITY,
@@ -143,8 +138,7 @@ def _rate_errors(
         scale[list(numbers)] = [lines[i].scale for i in numbers.values()]
         times = np.unique([*sample_times(solution, CHECK_DENSITY), *peaks])
         values = solution.value(constraint.term, times)
-        ranges = ranges_of_states(solution, times)
-        yield numbers, interval_errors(solution, constraint, scale, times, values, ranges)
+        yield numbers, interval_errors(solution, constraint, scale, times, values)
 
 
 def _forces_together(solution: Solution) -> Iterator[Line]:

@@ -17,7 +17,6 @@ from trajopt.checks.path_equations import (
     interval_errors,
     path_equations,
     quadrature,
-    ranges_of_states,
 )
 from trajopt.checks.peaks_between_nodes import limits_over, node_samples
 from trajopt.checks.residual_forces import equation_scales, residual_forces
@@ -167,19 +166,17 @@ def _equation_errors(solution: Solution, integrated: bool = False) -> tuple[list
     shorter = np.minimum(1.0, EQUAL * lengths / lengths.mean())
     worst, pointwise = np.zeros(times.size), np.zeros(times.size)
     for constraint in equations:
-        ranges = ranges_of_states(solution, times) if constraint.of_rates else np.inf
         equal, value = constraint.lower == constraint.upper, values[constraint.term.quantity]
         lower, _ = limits_over(constraint, curve, times)
         error = np.abs(value - np.where(equal, lower, 0.0)) / scales[constraint]
         error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0)
         pointwise = np.fmax(pointwise, np.nan_to_num(error).max(axis=1))
-        if constraint.of_rates and integrated:
-            changed = interval_errors(solution, constraint, scales[constraint], times, value, ranges)
-            error = np.minimum(error, np.repeat(changed, count, axis=0))
-        elif constraint.of_rates and shorter.min() < 1.0:
-            changed = interval_errors(solution, constraint, scales[constraint], times, value, ranges)
+        if constraint.of_rates and (integrated or shorter.min() < 1.0):
+            changed = interval_errors(solution, constraint, scales[constraint], times, value)
             least = np.repeat(changed, count, axis=0)
-            error = np.minimum(error, np.maximum(error * np.repeat(shorter, count)[:, None], least))
+            if not integrated:
+                least = np.maximum(error * np.repeat(shorter, count)[:, None], least)
+            error = np.minimum(error, least)
         error = error.max(axis=1)
         worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
     for together in forces:

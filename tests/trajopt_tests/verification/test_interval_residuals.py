@@ -101,8 +101,13 @@ def test_a_pendulum_on_one_interval_fails_for_speed_that_is_missing(stiffness, d
 
 
 def errors(residual, intervals=4):
-    """The errors of every interval for a residual of x' = f that is given, of scale one, over one second."""
+    """The errors of every interval for a residual of x' = f that is given, of scale one, over one second.
+
+    The state travels far, so that what residuals change of it is little.
+    """
     motion: Any = SimpleNamespace(
+        problem=SimpleNamespace(dynamics=SimpleNamespace(rates_of_states=[("x", "v", 0)])),
+        leaves=lambda times, names: {"q": 1e9 * times[:, None]},
         knot_times=np.linspace(0.0, 1.0, intervals + 1),
         duration=1.0,
         value=lambda term, times: residual(times)[:, None],
