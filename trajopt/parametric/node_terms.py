@@ -113,9 +113,9 @@ def mapped_terms(
     seconds = casadi.vertcat(*(each.function(Q, w[each.weights]) for each in terms.seconds))
     both = casadi.vertcat(u, casadi.densify(terms.slopes(Q)))
     return (
-        MappedExpression("value", [Q], casadi.densify(u)),
-        MappedExpression("value", [Q], both),
-        MappedExpression("value", [Q, w], casadi.densify(seconds)),
+        MappedExpression([Q], casadi.densify(u)),
+        MappedExpression([Q], both),
+        MappedExpression([Q, w], casadi.densify(seconds)),
     )
 
 
