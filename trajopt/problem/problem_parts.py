@@ -15,8 +15,8 @@ import copy
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from operator import is_not
+from dataclasses import dataclass, field, replace
+from operator import is_, is_not
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -444,16 +444,12 @@ def _with_breakpoints(trajectory: Trajectory, steps: Array, bends: Array, window
     beside them, or beside others, have no breakpoint of their own.
     """
     assert trajectory.scheme is not None
-    bases = []
+    arcs = []
     for number, arc in enumerate(trajectory.arcs):
-        before = arc.basis.breakpoints
+        before, divides = arc.basis.breakpoints, np.isin(arc.basis.breakpoints, arc.divided_at)
         jumps, lines, ends = (_within_arc(places, number) for places in (steps, bends, windows))
-        # Data with more than four breakpoints an interval, those that windows added apart (which divide an
-        # interval), leave the mesh
-        inner, around = before[1:-1], before[2:] - before[:-2]
-        added = _are_near(inner, ends) & (around < 1.5 * np.diff(before).max())
-        intervals = before.size - 1 - np.count_nonzero(added)
-        if np.union1d(jumps, lines).size > 4 * intervals:
+        # Data with more than four breakpoints for every interval that was given leave the mesh
+        if np.union1d(jumps, lines).size > 4 * (before.size - 1 - np.count_nonzero(divides)):
             jumps = lines = np.empty(0)
         exact = np.unique([0.0, *jumps, *ends, 1.0])
         exact = exact[np.diff(exact, prepend=-1.0) > SAME_TIME]
@@ -468,13 +464,15 @@ def _with_breakpoints(trajectory: Trajectory, steps: Array, bends: Array, window
         lines = lines[np.diff(lines, prepend=-1.0) > SHORTEST_INTERVAL]
         places = np.union1d(exact[1:-1], lines)
         new = places[~_are_near(places, before)]
-        if not new.size:
-            bases.append(arc.basis)
-            continue
-        kept = np.sort(np.concatenate([new, _far_from(before, new, places)]))
-        bases.append(trajectory.scheme.basis(kept, trajectory.continuity + 1))
-    unchanged = all(basis is arc.basis for basis, arc in zip(bases, trajectory.arcs, strict=True))
-    return trajectory if unchanged else trajectory.with_bases(bases)
+        if new.size:
+            gives_way = _beside(before, new, places)
+            replaced = before[gives_way & ~divides]  # by the nearest new one each; the others divide
+            dividing = np.delete(new, np.abs(new[:, None] - replaced).argmin(axis=0))
+            basis = trajectory.scheme.basis(np.union1d(new, before[~gives_way]), trajectory.continuity + 1)
+            arc = replace(arc, basis=basis, divided_at=(*before[divides & ~gives_way], *dividing))
+        arcs.append(arc)
+    unchanged = all(map(is_, arcs, trajectory.arcs))
+    return trajectory if unchanged else replace(trajectory, arcs=tuple(arcs))
 
 
 def _are_near(places: Array, others: Array, within: float = SAME_TIME) -> Array:
@@ -522,12 +520,12 @@ def _normalised(trajectory: Trajectory, data: Data, start: float | None) -> Arra
     return np.interp(inside, ends, np.arange(arcs + 1.0))
 
 
-def _far_from(before: Array, new: Array, places: Array) -> Array:
-    """The breakpoints before (k,) without those that lie beside new ones and are no places themselves."""
+def _beside(before: Array, new: Array, places: Array) -> Array:
+    """Mask of the breakpoints before (k,) that lie beside new ones and are no places themselves."""
     inner, widths = before[1:-1], np.diff(before)
     # A breakpoint gives way to a place within a quarter of the shorter neighbouring interval
     near = np.abs(inner[:, None] - new).min(axis=1) < 0.25 * np.minimum(widths[:-1], widths[1:])
-    return np.concatenate([before[:1], inner[~near | _are_near(inner, places)], before[-1:]])
+    return np.pad(near & ~_are_near(inner, places), 1)
 
 
 @runtime_checkable

@@ -37,6 +37,7 @@ class Arc:
     among them, and the left one without weight.
 
     collocated : whether equations hold at the points of the rule alone, not at ends without weight
+    divided_at : breakpoints by which a problem divided intervals of the mesh that it was given
     """
 
     basis: SplineBasis
@@ -44,6 +45,7 @@ class Arc:
     nodes_per_span: int = 4
     rule: RuleName = "lobatto"
     collocated: bool = False
+    divided_at: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_instance("basis", self.basis, SplineBasis, "trajopt.SplineBasis.uniform(20)", ShapeError)

@@ -176,18 +176,19 @@ def test_the_mesh_has_the_ends_of_windows_beside_data_and_single_times():
 
 
 @pytest.mark.parametrize("count", [6, 10, 14])
-def test_windows_that_end_on_the_mesh_leave_data_their_breakpoints(count):
+@pytest.mark.parametrize("mesh", [(0.0, 0.25, 0.5, 0.75, 1.0), (0.0, 0.1, 0.2, 0.3, 1.0)])
+def test_windows_that_end_on_the_mesh_leave_data_their_breakpoints(mesh, count):
     """Four intervals have room for sixteen bends of data, whether windows are stated before or after them."""
     meshes = []
     for before in (True, False):
-        problem = crossing(4, duration=1.0)
+        problem = crossing(mesh, duration=1.0)
         for data in (not before, before):
             if data:
                 problem.data(
                     "d", np.linspace(0.0, 1.0, count), np.arange(count) % 3.0, interpolation="linear"
                 )
             else:
-                for window in ((0.25, 0.5), (0.5, 0.75)):
+                for window in (mesh[1:3], mesh[2:4]):
                     problem.subject_to(trajopt.state("u"), upper=5.0, over=window)
         meshes.append(breakpoints(problem))
     assert meshes[0].size > 5
