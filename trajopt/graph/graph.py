@@ -187,7 +187,8 @@ def _in_order_of_use(leaves: Mapping[str, int], blocks: list[Block]) -> tuple[Bl
 def fused(graph: Graph, used: Iterable[str]) -> Graph:
     """The graph with traced terms, and the arithmetic blocks between them, joined where they share an input.
 
-    A fused block keeps as outputs the `used` quantities and the inputs of other blocks.
+    A fused block keeps as outputs the `used` quantities and the inputs of other blocks. Terms that share an
+    input and are none of these, as where all their rows are constant, are left out.
     """
     blocks: list[Block] = []
     clusters = _clusters(graph)
@@ -198,6 +199,8 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
         wanted = outside.union(used)
         if len(cluster) == 1:
             blocks += cluster
+        elif wanted.isdisjoint(name for block in cluster for name in block.outputs):
+            continue
         elif any(isinstance(block, ExpressionBlock) for block in cluster):
             symbolic = [block for block in cluster if implements(block, SymbolicBlock)]
             blocks.append(joined(symbolic, graph.width, wanted))
@@ -475,8 +478,7 @@ class ChainRule:
         for block in self.graph.second_order_blocks:
             weights = {output: adjoints(self.rows[output]) for output in block.outputs}
             own = block.curvature_nonzeros if sparse and implements(block, NonzeroBlock) else block.curvature
-            # A block has no outputs where all rows of its terms are constant
-            found.append(own(u, weights) if weights else {})
+            found.append(own(u, weights))
         return found
 
     def hessian(self, u: Values, D: Array, adjoints: Array) -> Array:

@@ -102,7 +102,7 @@ class SecondDerivatives:
         """
         D, halves, terms, fresh = self.first.D, [], [], []
         for number, block in enumerate(chain.graph.second_order_blocks):
-            stated = block.curvature_pattern() if block.outputs else {}
+            stated = block.curvature_pattern()
             copies = self.rows.copies_of(number, block, stated)
             for (one, other), part in stated.items():
                 own, (i, j) = copies[one, other], np.nonzero(part)

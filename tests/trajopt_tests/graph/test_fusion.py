@@ -73,3 +73,12 @@ def test_a_block_that_meets_several_clusters_joins_all_of_them():
     problem.minimize(trajopt.ExpressionTerm(lambda node: node.q[0] ** 2 + node.a[1] ** 2, "cost"))
     nlp = trajopt.transcribe(problem)
     assert sum(hasattr(block, "expressions") for block in nlp.chain.graph.blocks) == 1
+
+
+def test_terms_whose_rows_are_all_constant_are_left_out():
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(3, duration=1.0))
+    problem.start_at(q=0.1, v=0.0)
+    for name, look in {"both": lambda node: node.q * node.v, "square": lambda node: node.q**2}.items():
+        problem.subject_to(trajopt.ExpressionTerm(look, name), upper=9.0, over="start")
+    problem.minimize(trajopt.tau**2)
+    assert all(block.outputs for block in trajopt.transcribe(problem).chain.graph.blocks)
