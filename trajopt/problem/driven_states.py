@@ -6,6 +6,7 @@ Inputs lead terms of the states back the fastest, as far as bounds let them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ class SystemRates:
         dynamics: Any = problem.dynamics
         equations = dynamics.equations[0].term
         self._graph, self._equations = graph_of(problem, [equations]), equations.quantity
-        self._chain = ChainRule(self._graph, [self._equations], [], list(self._graph.leaves))
         self.needed = self._graph.inputs & self._graph.leaves.keys()
 
     def at(self, x: Array, others: Values) -> Array:
@@ -46,9 +46,13 @@ class SystemRates:
 
     def slopes(self, x: Array, others: Values) -> Array:
         """df/dx (K, n, n) at the same points."""
-        u, chain = self._graph.values({**others, "q": x, "v": np.zeros_like(x)}), self._chain
+        u, chain = self._graph.values({**others, "q": x, "v": np.zeros_like(x)}), self._chain_rule
         D = chain.jacobian(self._graph.partials(u), len(x), np.dtype(float))
         return -D[:, chain.rows[self._equations], chain.columns["q"]]
+
+    @cached_property
+    def _chain_rule(self) -> ChainRule:
+        return ChainRule(self._graph, [self._equations], [], list(self._graph.leaves))
 
 
 class RobotRates:
