@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from trajopt.graph.protocols import Term
     from trajopt.solution.solution import Solution
 
+MOST_SLOPES = 1 << 18  # of all spans computed together; at the stages of a step they take 25 MB, twice
 USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
 
 
@@ -220,18 +221,22 @@ class _Integration(ABC):
         return self._one_by_one(inputs, steps, most)
 
     def _slopes(self, first: Array, steps: int) -> Array:
-        """(spans, m n, m n) slopes S of the states at the ends of spans by those at their starts.
+        """(spans, m n, m n) slopes of the states at the ends of spans by those at their starts."""
+        m, count, n = first.shape
+        at_once = max(1, MOST_SLOPES // (m * n) ** 2)
+        spans = (slice(start, start + at_once) for start in range(0, count, at_once))
+        return np.concatenate([self._slopes_of(first[:, part], steps, part) for part in spans])
 
-        S' = (slopes of the rates) S from the identity, by the same steps as the states.
-        """
+    def _slopes_of(self, first: Array, steps: int, spans: slice) -> Array:
+        """Slopes S of some spans: S' = (slopes of the rates) S from the identity, by the states' steps."""
         from scipy.integrate import DOP853
 
         inputs, (m, count, n), stages = self.inputs(steps), first.shape, DOP853.C.size
-        state, lengths, slopes = first, (self.lengths / steps)[:, None], np.tile(np.eye(m * n), (count, 1, 1))
+        slopes, lengths = np.tile(np.eye(m * n), (count, 1, 1)), (self.lengths[spans] / steps)[:, None]
         changes = np.empty((stages, count, m * n, m * n))
-        flat, length = changes.reshape(stages, -1), lengths[:, None]
+        flat, length, state = changes.reshape(stages, -1), lengths[:, None], first
         for step in range(steps):
-            there = {name: values[step] for name, values in inputs.items()}
+            there = {name: values[step, :, spans] for name, values in inputs.items()}
             state, *along = self._stepped(state, there, lengths)
             states, rates = (each.swapaxes(0, 1).reshape(m, -1, n) for each in along)
             together = {name: values.reshape(stages * count, -1) for name, values in there.items()}

@@ -156,6 +156,8 @@ def test_slopes_of_spans_are_those_of_their_ends(make, monkeypatch):
     (integration,) = seen
     expected, exact = differences_of_ends(integration, 2), integration._slopes(integration.first, 2)
     np.testing.assert_allclose(exact, expected, rtol=0.0, atol=2e-8 * np.abs(expected).max())
+    monkeypatch.setattr(simulation, "MOST_SLOPES", 2 * exact[0].size)  # two spans at a time
+    np.testing.assert_allclose(integration._slopes(integration.first, 2), exact, rtol=1e-13, atol=1e-13)
     monkeypatch.setattr(type(integration), "_rate_slopes", simulation._Integration._rate_slopes)
     by_differences = integration._slopes(integration.first, 2)
     np.testing.assert_allclose(by_differences, expected, rtol=0.0, atol=1e-5 * np.abs(expected).max())
