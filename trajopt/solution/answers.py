@@ -261,8 +261,10 @@ def outcome(problem: Problem, nlp: NLP, result: Result, duration: float) -> tupl
     # A motion within a thousandth of the shortest duration is stopped by this bound alone
     if shortest.max() == SHORTEST_DURATION and duration <= 1.001 * shortest.sum():
         found = nlp.unknowns.curve(result.y)
-        moved = [np.ptp(points, axis=0) for group in found.groups for points in group.control_points]
-        if np.concatenate(moved).max() <= AGREEMENT:
+        points = [points for group in found.groups for points in group.control_points]
+        moved = max(float(np.ptp(each, axis=0).max()) for each in points)
+        # What rests far from zero is known to rounding, else to what solvers leave, whatever its unit
+        if moved <= max(AGREEMENT, ROUNDING * max(float(np.abs(each).max()) for each in points)):
             what_to_give = "give a start and an end that differ, by start_at() and end_at()"
             return Status.UNBOUNDED, f"nothing has to move: {what_to_give}"
         what = "controls and rates" if isinstance(problem.dynamics, System) else "torques or velocities"

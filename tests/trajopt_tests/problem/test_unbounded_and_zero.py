@@ -84,6 +84,15 @@ def test_a_problem_that_states_no_start_and_end_is_told_apart_from_one_without_l
     assert "nothing has to move" in str(solution) and "limits the speed" not in str(solution)
 
 
+def test_a_state_far_from_zero_rests_to_rounding():
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(3))
+    problem.start_at(x=[7e6])
+    problem.end_at(x=[7e6])
+    problem.minimize(trajopt.duration)
+    assert "nothing has to move" in trajopt.solve(problem).detail
+
+
 @pytest.mark.parametrize("ended", [Status.CONVERGED, Status.ACCEPTABLE])
 def test_a_shortest_duration_that_nobody_gave_is_no_optimum_however_the_solver_ended(ended):
     problem = arm()
