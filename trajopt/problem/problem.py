@@ -101,13 +101,13 @@ class Problem(ProblemParts):
             term, over, name = term.term, term.over, name or term.term.name
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = arguments.number(weight, f"the weight of '{term.name}'")
-        where = input_checks.part_of_cost(term, over)
-        with all_or_nothing(self):
-            self.trajectory = at_breakpoints(self, self.trajectory, [where])
-            for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
-                smooth = smooth_cost(self, term, factor, part)
-                smooth = bounds.of_motors(self, smooth) if self.passive_joints else smooth
-                self.costs.append(Cost(smooth, factor, part, input_checks.label_of(name, term)))
+        where, label = input_checks.part_of_cost(term, over), input_checks.label_of(name, term)
+        trajectory = at_breakpoints(self, self.trajectory, [where])
+        for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
+            smooth = smooth_cost(self, term, factor, part)  # which refuses before it changes the problem
+            smooth = bounds.of_motors(self, smooth) if self.passive_joints else smooth
+            self.costs.append(Cost(smooth, factor, part, label))
+        self.trajectory = trajectory
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -141,9 +141,9 @@ class Problem(ProblemParts):
             term.check_over(over, PATH)
             input_checks.check_hold(hold, term.name, has_hull=False)
             input_checks.check_scale(scale, term.name, has_scale=False)
-            with all_or_nothing(self):
-                self.trajectory = at_breakpoints(self, self.trajectory, [term.over])
-                self.integrals.append(integral_constraint(self, term, (lower, upper, equals), name))
+            trajectory = at_breakpoints(self, self.trajectory, [term.over])
+            self.integrals.append(integral_constraint(self, term, (lower, upper, equals), name))
+            self.trajectory = trajectory
             return
         width = self.width_of_term(term)
         label = input_checks.label_of(name, term)

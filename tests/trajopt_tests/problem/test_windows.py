@@ -267,7 +267,9 @@ def test_a_refused_cost_leaves_no_breakpoint():
     before = problem.trajectory
     with pytest.raises(trajopt.TrajoptError, match="convex"):
         problem.minimize(-trajopt.absolute(trajopt.state("u")), over=(0.27, 0.63))
-    assert problem.trajectory is before
+    with pytest.raises(trajopt.TrajoptError, match="name"):
+        problem.minimize(trajopt.absolute(trajopt.state("u")), over=(0.27, 0.63), name=3)
+    assert problem.trajectory is before and not problem.slacks and not problem.costs
 
 
 @pytest.mark.long
