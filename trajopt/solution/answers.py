@@ -56,7 +56,8 @@ def rested(program: NLP | LinkedProgram, result: Result) -> Result:
 
     A limit of zero is compared with the largest value of its term, beside which such a rest is no small
     violation. The motion that rests violates no more, of all rows and bounds that it changes, and costs no
-    more than multipliers times violations of the one found tell, and keeps its multipliers.
+    more than multipliers times violations of the one found tell, and keeps its multipliers. Where the costs
+    vanish with the motion these are noise of a barrier, and zero ones fit.
     """
     if result.status is not Status.CONVERGED:
         return result
@@ -87,9 +88,13 @@ def rested(program: NLP | LinkedProgram, result: Result) -> Result:
     before, after = program.objective(result.y), program.objective(y)
     if not keeps or not after <= before + explained + ROUNDING * abs(before):
         return result
-    at_rest = replace(result, y=y)
-    kkt, kkt_there = (kkt_residuals(program, each) for each in (result, at_rest))
-    return at_rest if kkt_there.error <= max(kkt.error, FEASIBILITY) else result
+    at_rest, allowed = replace(result, y=y), max(kkt_residuals(program, result).error, FEASIBILITY)
+    of_rows, of_bounds = np.zeros(program.row_count), np.zeros(program.variable_count)
+    without = replace(
+        at_rest, row_multipliers=of_rows, lower_multipliers=of_bounds, upper_multipliers=of_bounds
+    )
+    tried = at_rest, replace(without, hessian=None)
+    return next((each for each in tried if kkt_residuals(program, each).error <= allowed), result)
 
 
 def angles_unwrapped(program: NLP | LinkedProgram, result: Result) -> Result:

@@ -67,7 +67,19 @@ def push_that_costs():
     return problem
 
 
+def whole_rest():
+    """x'' = u rests at zero, a bound of x: costs vanish with the motion, and their multipliers are noise."""
+    mass = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+    problem = trajopt.Problem(mass, trajopt.Trajectory.collocation(4, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[0.0, 0.0])
+    problem.subject_to(trajopt.state("x"), lower=0.0, upper=100.0)
+    problem.minimize(trajopt.state("u") ** 2 + trajopt.state("x") ** 2)
+    return problem
+
+
 RESTS = {
+    "wholly": (whole_rest, 0.0),
     "held up": (held_up, 1.0),
     "never pushed": (never_pushed, 0.0),
     "two limits of one term": (two_limits_of_one_term, 1.0),
@@ -102,6 +114,16 @@ def test_what_a_solver_leaves_of_a_rest_is_taken_away_and_no_more():
     assert np.array_equal(before[:, 0], after[:, 0])
     stopped = replace(result, status=Status.ITERATION_LIMIT)
     assert rested(program, stopped) is stopped
+
+
+def test_a_whole_rest_has_no_multipliers_of_the_barrier():
+    program, result = result_of(whole_rest())
+    multipliers = np.full(program.row_count, 0.1)  # as the quotient of two numbers near zero may be
+    left = replace(result, y=np.where(np.abs(result.y) > 0.5, result.y, 1e-11), row_multipliers=multipliers)
+    at_rest = rested(program, replace(left, status=Status.CONVERGED))
+
+    assert not program.unknowns.curve(at_rest.y)(np.linspace(0.0, 1.0, 5)).any()
+    assert not at_rest.row_multipliers.any()
 
 
 def moved_a_little():
