@@ -20,7 +20,7 @@ to 0.3 on the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -496,9 +496,12 @@ def verify_phases(solution: PhasesSolution, accuracy: float | None = None) -> Re
     total = np.inf if wrong else solution.size_of_costs or np.inf
     tried = {"unmended": bool(solution.warning), "refined": _refined(solution)}
     parts = () if wrong else solution.phases
-    reports = tuple(replace(_of_phase(phase, accuracy, total), **tried) for phase in parts)
     usable = not wrong and not any(map(unusable, parts))  # else the phases' reports say why not
     program, y = _program(solution, phases) if usable else (None, None)
+    links = () if program is None else program.linked.links.rows.values()
+    named_links = [{name for phase, name in links if phase == k} for k in range(len(parts))]
+    each_part = zip(parts, named_links, strict=True)
+    reports = tuple(replace(_of_phase(part, accuracy, total, rows), **tried) for part, rows in each_part)
     point, kkt = (None, None) if program is None or y is None else smallest_kkt(program, y, solution)
     nearby = None if program is None or point is None else NearbyPoints(program, point)
     zero = max((cost.zero for report in reports for cost in report.costs), default=0.0)
@@ -540,8 +543,12 @@ def _of_links(solution: PhasesSolution, phases: Phases) -> Iterator[Line]:
     yield from beyond_bounds(solution.phases, linked)
 
 
-def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Report:
-    """The report of one phase, without the values at which what it shares is held."""
+def _of_phase(solution: Solution, accuracy: float | None, total: float, links: Container[str]) -> Report:
+    """The report of one phase, without the values at which what it shares is held.
+
+    links : names of its constraints that are links: those of zero are compared with what links add up alone,
+        not with one unit
+    """
     parameters = solution.problem.parameters.values()
     held = {
         f"bounds of {parameter.name}"
@@ -550,7 +557,8 @@ def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Repor
     }
     held -= {stated.name for stated in solution.problem.stated}
     report = verify(solution, accuracy)
-    left = tuple(violation for violation in report.violations if violation.name not in held)
+    measured = [line for line in report.violations if not (line.name in links and line.limit == 0.0)]
+    left = tuple(violation for violation in measured if violation.name not in held)
     return replace(report, violations=left, objective=total, answer=None)  # the optimum is that of all
 
 

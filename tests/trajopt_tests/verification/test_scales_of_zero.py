@@ -343,6 +343,42 @@ def test_a_bound_near_zero_is_met_to_a_part_of_itself(solver, kind, bound):
 
 
 @pytest.mark.long
+def linked_in_units_of(size):
+    """x'' = u from 0 to 2 in two phases, of which the second begins at most where the first ends."""
+    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+    first, second = (
+        trajopt.Problem(system, trajopt.Trajectory.collocation(2, duration=1.0), name=name)
+        for name in ("first", "second")
+    )
+    first.start_at(x=[0.0, 0.0])
+    second.end_at(x=[2.0 * size, 0.0])
+    first.guess(x=[[0.0, 0.0], [size, size]])
+    second.guess(x=[[size, size], [2.0 * size, 0.0]])
+    for part in (first, second):
+        part.minimize(trajopt.state("u") ** 2, weight=size**-2.0)
+    phases = trajopt.Phases(first, second)
+    ends = first.at("end"), second.at("start")
+    phases.link(lambda end, start: end.v - start.v, *ends, name="speed")
+    phases.link(lambda end, start: start.x - end.x, *ends, upper=0.0, name="place")
+    return phases
+
+
+@pytest.mark.long
+def test_a_link_of_zero_is_compared_with_what_it_adds_up_in_any_unit():
+    """Interior points leave 2e-4 of 1e6: that was compared with one unit in the phase that has the row."""
+    solution = trajopt.solve(linked_in_units_of(1e6))
+    report = solution.verify()
+    assert report.holds, report.reason
+    assert solution.objective == pytest.approx(6.0, rel=1e-3)
+
+    first, second = solution.phases
+    moved = first.curve.control_points[0] * [1.0 - 1e-5, 1.0]
+    apart = replace(first, curve=replace(first.curve, control_points=(moved,)))
+    other = replace(solution, phases=(apart, second)).verify()
+    place = next(line for line in other.links if line.name == "place")
+    assert not other.holds and 1e-6 < place.dense_relative < 1e-5
+
+
 def test_a_phase_that_goes_to_its_shortest_duration_of_a_microsecond_passes():
     """It was exceeded by 9e-11 s, 9e-5 of it; bringing it back missed rows of 1 / T."""
     phases = []
