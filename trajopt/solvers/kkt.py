@@ -160,9 +160,8 @@ def kkt_residuals_of(
     shapes = [np.shape(part) for part in (*given, rows, y, of_lagrangian)]
     if shapes != [(m,), (n,), (n,), (m,), (n,), (n,)]:  # the compiled loop would read what stands behind them
         raise ShapeError(
-            f"a point of {n} unknowns and {m} rows has multipliers of rows {shapes[0]}, of lower bounds"
-            f" {shapes[1]} and of upper ones {shapes[2]}, values of rows {shapes[3]}, unknowns {shapes[4]}"
-            f" and a gradient of the Lagrangian {shapes[5]}"
+            f"a point of {n} unknowns and {m} rows has multipliers of rows, of bounds, values of rows,"
+            f" unknowns and a gradient of the Lagrangian of shapes {', '.join(map(str, shapes))}"
         )
     limits = np.concatenate([nlp.row_lower, nlp.lower]), np.concatenate([nlp.row_upper, nlp.upper])
     parts = np.concatenate([rows, y]), *limits, np.concatenate(given), of_lagrangian
