@@ -25,6 +25,7 @@ from trajopt.checks.constraint_checks import LimitPeaks, limit_peaks
 from trajopt.problem.phases import Asked
 from trajopt.problem.problem_parts import Refinement
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes, little_gain
+from trajopt.refinement.mesh_levels import STOPPED
 from trajopt.solution.journal import (
     Attempt,
     ByAttempts,
@@ -103,7 +104,7 @@ class LimitNodes(ByAttempts):
             solver = _from_answer(last.answer, without_checkpoints(journal.solver), newton)
             asked = asked_with_limit_nodes(last.answer, times)
             try:
-                last = yield Attempt(asked, None, run, solver, LIMITS, first.attempt.number)
+                last = yield from _near(Attempt(asked, None, run, solver, LIMITS, first.attempt.number))
             except SolvesStopped as stop:
                 reason = str(stop)
                 break
@@ -134,6 +135,17 @@ class LimitNodes(ByAttempts):
         tried = f"{pluralize(count, 'round')} of further nodes did not mend it" * bool(count)
         sentence = f"phase '{name}': " * bool(name) + peaks[worst].sentence
         return "; ".join(filter(None, (sentence, reason or tried)))
+
+
+def _near(attempt: Attempt) -> Policy[Entry]:
+    """A solve from near its optimum, and once more as from any guess where that stops short.
+
+    IPOPT may stand for a thousand iterations at the small barrier of a near start, beside slopes that jump.
+    """
+    entry = yield attempt
+    if entry.answer.status not in STOPPED:
+        return entry
+    return (yield replace(attempt, run=replace(attempt.run, start_kind=None), solver=None))
 
 
 def _thirds(solution: Solution) -> Array:
@@ -264,7 +276,7 @@ class Refined(ByAttempts):
         while not (reason := self._end(last, errors, least, notes, change)):
             finer, before = self._finer(last.answer, errors), last.value
             try:
-                last = yield Attempt(finer, None, run, policy=SPANS, number=first.attempt.number)
+                last = yield from _near(Attempt(finer, None, run, None, SPANS, first.attempt.number))
             except SolvesStopped as stop:
                 reason = str(stop)
                 break

@@ -232,3 +232,18 @@ def test_limits_between_nodes_are_added_without_more_equations():
     assert certified.limit_points and certified.objective < 1.92
     assert equation_errors(certified)[0].max() < 2.0 * equation_errors(solution)[0].max()
     assert all(v.node_relative < 1e-6 for v in certified.verify().violations if v.equation)
+
+
+def test_a_round_that_stops_near_its_start_is_solved_once_more_as_from_any_guess():
+    """IPOPT may stand for all its iterations at the small barrier of a near start."""
+
+    class StopsNearStarts(trajopt.Ipopt):
+        def within(self, run):
+            solver = super().within(run)
+            return solver if run.start_kind is None else replace(solver, max_iterations=1)
+
+    problem, exact = boundary_layers(20.0, 6)
+    refined = trajopt.solve(problem, solver=StopsNearStarts(), refine=trajopt.Refined(tol=1e-2), starts=1)
+    record = refined.journal.refinement
+    assert refined.converged and record.reached and len(record.rounds) > 1
+    assert refined.objective == pytest.approx(exact, rel=1e-2)
