@@ -141,6 +141,18 @@ def test_a_rotor_without_extent_may_be_off_its_axis_by_hundredths_of_a_micrometr
             dynamics.dynamic_parameters(exact)
 
 
+def test_a_rotor_of_no_symmetric_inertia_is_refused_however_light_it_is():
+    model = random_tree(0, rotors=True)
+    bodies = []
+    for body in model.bodies:
+        rotor = body.joint.rotor
+        if rotor is not None:
+            rotor = replace(rotor, mass=1e-6, inertia=1e-6 * rotor.inertia, centre_of_mass=np.zeros(3))
+        bodies.append(replace(body, joint=replace(body.joint, rotor=rotor)))
+    with pytest.raises(dynamics.JointError, match="rotor of joint 'joint0' is not balanced"):
+        dynamics.dynamic_parameters(replace(model, bodies=tuple(bodies)).with_rotors("exact"))
+
+
 def test_what_is_refused():
     model = random_tree(3).with_rotors("armature")
     pi, names = dynamics.dynamic_parameters(model), dynamics.dynamic_parameter_names(model)
