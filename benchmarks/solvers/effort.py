@@ -24,7 +24,7 @@ from benchmarks.shared.peer_process import asked, home_of
 from benchmarks.shared.peers import GIVEN
 from benchmarks.shared.timing import loaded_machine
 
-SOLVERS = {"ours, IPOPT": trajopt.Ipopt(), "ours, dense": trajopt.InteriorPoint()}
+SOLVERS = {"ours, IPOPT": trajopt.Ipopt(), "ours, InteriorPoint": trajopt.InteriorPoint()}
 
 
 @dataclass(frozen=True)

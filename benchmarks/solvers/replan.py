@@ -81,7 +81,7 @@ def measured(method: str, solve: Callable[[np.ndarray], tuple[float, int]], want
 
 def ours(recipe: Any, wanted: list[np.ndarray]) -> list[Row]:
     """Built anew, compiled and cold, compiled and warm."""
-    solver, dense = trajopt.Ipopt(tol=TOLERANCE), trajopt.InteriorPoint(tol=TOLERANCE)
+    solver, interior = trajopt.Ipopt(tol=TOLERANCE), trajopt.InteriorPoint(tol=TOLERANCE)
     compiled = trajopt.compile(recipe.build(intervals=INTERVALS), solver=solver)
     first = compiled.solve()
 
@@ -94,10 +94,12 @@ def ours(recipe: Any, wanted: list[np.ndarray]) -> list[Row]:
 
     return [
         measured("built anew, cold", anew, wanted),
-        measured("built anew, cold, dense", lambda goal: anew(goal, dense), wanted),
+        measured("built anew, cold, InteriorPoint", lambda goal: anew(goal, interior), wanted),
         measured("compiled, cold", lambda goal: told(compiled.solve(q_end=goal)), wanted),
         measured(
-            "compiled, cold, dense", lambda goal: told(compiled.solve(q_end=goal, solver=dense)), wanted
+            "compiled, cold, InteriorPoint",
+            lambda goal: told(compiled.solve(q_end=goal, solver=interior)),
+            wanted,
         ),
         measured("compiled, warm", lambda goal: told(compiled.solve(q_end=goal, start=first)), wanted),
     ]

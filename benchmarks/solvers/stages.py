@@ -35,7 +35,7 @@ CERTIFIED = "two-link arm"  # the UR5's switching structure is not confirmed
 def stages(case: str) -> dict[str, Callable[[], object]]:
     """Name of the stage -> a function that runs it once."""
     recipe = CASES[case]
-    dense, ipopt = trajopt.InteriorPoint(tol=TOLERANCE), trajopt.Ipopt(tol=TOLERANCE)
+    interior, ipopt = trajopt.InteriorPoint(tol=TOLERANCE), trajopt.Ipopt(tol=TOLERANCE)
 
     def stated() -> trajopt.Problem:
         return recipe.build(intervals=INTERVALS)
@@ -80,14 +80,14 @@ def stages(case: str) -> dict[str, Callable[[], object]]:
         "all functions at a point": evaluated,
         LOOPS: loops,
         "linear algebra alone, of a dense step": linear_algebra,
-        "dense solve": lambda: dense.solve(nlp),
+        "InteriorPoint's solve": lambda: interior.solve(nlp),
         "IPOPT's solve": lambda: ipopt.solve(nlp),
-        "all, dense": lambda: whole(dense),
+        "all, InteriorPoint": lambda: whole(interior),
         "all, IPOPT": lambda: whole(ipopt),
         "new goal, compiled and warm": lambda: compiled.solve(q_end=goal, start=first),
     }
     if case == CERTIFIED:
-        for name, solver in (("dense", dense), ("IPOPT", ipopt)):
+        for name, solver in (("InteriorPoint", interior), ("IPOPT", ipopt)):
             found[f"all, {name}, certified"] = partial(certified, solver)
     return found
 

@@ -27,9 +27,9 @@ counts of
     rest     |r - p| / scale, with p the polynomial through r at Gauss' points: a spike or a pulse
     state    max |e| in the interval / range of the state, this at least 0.01 T scale
 
-with `scale` that of the equation, the largest sum of its parts. Each is at most max |r| / scale. Parts that
-cancel, as a push against gravity, may be far larger than what they change of a state in T: by the first
-three alone a pendulum on one interval passed with 5 % of its speed missing.
+with `scale` that of the equation, the largest sum of its parts; `state` counts by max |r| / scale at most.
+Parts that cancel, as a push against gravity, may be far larger than what they change of a state in T: by the
+first three alone a pendulum on one interval passed with 5 % of its speed missing.
 """
 
 from __future__ import annotations
@@ -101,13 +101,13 @@ def part_sums(solution: Solution, several: Sequence[Term], times: Array) -> dict
     Zero where it is not finite. A position counts by no more than its range over the times, so that a joint
     that starts some turns away has the same scale; a curve by no less than a hundredth of its largest size
     over the times: held at zero for a while, it would be compared with what solvers leave. One that is zero
-    at all times to what solvers leave counts by its bounds, up to one unit. Where a whole sum is what solvers
-    leave because parameters are zero, these count by a hundredth of their guesses, or of one unit. Of a robot
-    that hardly moves, travel and speed are what solvers leave: a joint travels 1e-5 of the largest
-    coordinate, or of one unit, at least. A state of a system that rests has a rate of 1e-8 of its size over a
-    span. A term of time alone has its own size. Of a system, a part that is above `STEEP` times what the term
-    changes by without it, or with half of it, counts by that change: the slope of a narrow spike in a state
-    does not make the spike small.
+    at all times to what solvers leave counts by a hundredth of its bounds, or of one unit if less. Where a
+    whole sum is what solvers leave because parameters are zero, these count by a hundredth of their guesses,
+    or of one unit. Of a robot that hardly moves, travel and speed are what solvers leave: a joint travels
+    1e-5 of the largest coordinate or of one unit, whichever is smaller, at least. A state of a system that
+    rests has a rate of 1e-8 of its size over a span. A term of time alone has its own size. Of a system, a
+    part that is above `STEEP` times what the term changes by without it, or with half of it, counts by that
+    change: the slope of a narrow spike in a state does not make the spike small.
     """
     if not several:
         return {}

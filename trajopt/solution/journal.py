@@ -2,8 +2,8 @@
 
 A policy is a generator that yields an `Attempt`, is sent its `Entry` and decides by that what to try next.
 What an attempt raises is thrown into it, and so is SolvesStopped in place of an attempt after the deadline or
-Ctrl-C. Answers are compared by one rule, `objection`. The rounds of a solver that works through another are
-one attempt.
+Ctrl-C. Answers on the user's mesh are compared by `objection`. The rounds of a solver that works through
+another are one attempt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trajopt.problem.phases import Asked
 from trajopt.solution.answers import answer_at, program_of
 from trajopt.solution.records import OTHER_SOLVERS, JournalTable, MeshSolve, RunRecord, SolveHistory
 from trajopt.solution.solution import Answer
-from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, run_solver, without_checkpoints
+from trajopt.solvers.run import INTERRUPTED, OUT_OF_TIME, SolvesStopped, run_solver, without_checkpoints
 from trajopt.solvers.solver import (
     FEASIBILITY,
     ROUNDING,
@@ -45,7 +45,6 @@ from trajopt.transcription.nlp import NLP
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
-INTERRUPTED = "the refinement was interrupted"
 FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
 AS_LARGE = 1e-2  # objectives that fell far are scaled to this
 LEAST_ITERATIONS = 100  # of a solve, of which one on a finer mesh may take twice as many
@@ -80,8 +79,8 @@ class Attempt:
 class Entry:
     """One attempt and its answer, or the error that it raised.
 
-    excess, accuracy : by how much the answer misses limits or equations between nodes, where that was looked
-        at, and how much of it is allowed
+    excess, accuracy : the relative error by which a refinement judges the answer, of limits or equations
+        between nodes for example, and how much of it is allowed
     explains_rise : whether an excess says how far the objective may rise on a finer mesh
     interrupted : whether Ctrl-C ended it
     histories : objective and violation by iteration, of several solves where others made them
@@ -128,11 +127,11 @@ Policy = Generator[Attempt, Entry, T]
 class Journal:
     """All attempts of one solve, and the one place that makes them.
 
-    run : of every attempt; what it asks for itself goes before
+    run : defaults of every attempt, whose own settings take precedence
     record : what is known of the run of the solution
     chosen : the best entry on the mesh of the user, or the refined one that it led to; None before the first
     same_as : number of a start -> of the earlier one that found the same optimum, or None
-    several : whether several starts were asked for
+    several : whether further starts were tried
     checked : seconds that refinements spent besides solves
     raised : what the callback raised, which leaves the solve
     origin : the answer that a refinement by itself begins with, the first entry
@@ -358,7 +357,7 @@ def rescaled(attempt: Attempt) -> Policy[Entry]:
         most = FOLLOWED if attempt.run.max_iterations is None else min(FOLLOWED, attempt.run.max_iterations)
         near = replace(attempt.run, start_kind=StartKind.NEAR_START, max_iterations=most)
         finer = program.with_objective_times(AS_LARGE / size)
-        again = yield replace(attempt, program=finer, start=WarmStart(result.y), run=near, note="rescaled")
+        again = yield replace(attempt, program=finer, start=WarmStart(result.y), run=near)
         assert again.solved is not None
         then = again.solved[1]
         if then.status is Status.CONVERGED and finer.objective(then.y) < finer.objective(result.y):
@@ -455,9 +454,9 @@ def same_optimum(one: float, other: float) -> bool:
     return bool(np.isfinite(one) and abs(one - other) <= SAME_OPTIMUM * max(abs(one), NOT_ZERO))
 
 
-def iterations_on(first: int = 0) -> int:
-    """The most iterations of a solve on a finer mesh after one of so many."""
-    return 2 * max(first, LEAST_ITERATIONS)
+def iterations_on(spent: int = 0) -> int:
+    """The most iterations of a solve on a finer mesh after so many of all attempts before."""
+    return 2 * max(spent, LEAST_ITERATIONS)
 
 
 def _further(before: tuple[T, ...], now: tuple[T, ...]) -> tuple[T, ...]:

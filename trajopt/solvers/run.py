@@ -24,6 +24,7 @@ from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Solver, Status, WarmStart
 
 OUT_OF_TIME = "the time limit was reached"
+INTERRUPTED = "the solve was interrupted"
 
 SettingsT = TypeVar("SettingsT", bound="SolverSettings")
 
@@ -220,7 +221,7 @@ class TimedSolver:
             raise SolvesStopped(OUT_OF_TIME)
         result = run_solver(self.solver, nlp, start, run)
         if result.status is Status.INTERRUPTED:
-            raise SolvesStopped("the refinement was interrupted")
+            raise SolvesStopped(INTERRUPTED)
         return result
 
 
