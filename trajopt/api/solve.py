@@ -81,11 +81,12 @@ def solve(
        alone found something
     4. other solvers: where IPOPT with its defaults stops short of an optimum, another barrier rule; then, up
        to 500 unknowns, SLSQP from where it stopped
-    5. halved spans: where path equations, as those of systems, are missed between nodes by more than 1 % of
-       their scale, or integrals by 1 %, as long as that changes states by 1 % or the objective by 0.1 %
+    5. halved spans, in problems with path equations, as systems have: where these are missed between nodes by
+       more than 1 % of their scale, or integrals by 1 %, as long as that changes states by 1 % or the
+       objective by 0.1 %
     6. limit nodes: nodes for limits where these are exceeded between nodes by more than 0.1 % of their size;
        5 and 6 once more where this made equations worse
-    7. the same for other optima of the starts that are lower than the best one is then
+    7. in other problems: 6 for other optima of the starts that are lower than the best one is then
 
     Any objective that falls far below its scale is scaled anew. Of two answers the better one is decided by
     `trajopt/solution/journal.py`, which also makes the sums: iterations and seconds count all attempts.

@@ -64,10 +64,10 @@ class LimitNodes(ByAttempts):
 
     accuracy : largest violation between nodes, relative to a limit's size, as in `Solution.verify`
     rounds : largest number of times that nodes are added
-    newton : whether Newton's method is tried in every round before the solver. It finds no optimum where the
-        rows of a program change with the motion, as those of clearances do
+    newton : whether Newton's method is tried before the solver, until a round needs many of its steps. It
+        finds no optimum where the rows of a program change with the motion, as those of clearances do
 
-    Every further solve takes at most twice the iterations of the first, at least 200.
+    Every further solve takes at most twice the iterations spent so far, or 200 if that is more.
     """
 
     accuracy: float = LIMIT_ACCURACY
