@@ -32,7 +32,7 @@ def figure_writer(module: Mapping[str, Any]) -> DrawFigures:
     `trajopt.system`.
     """
     draw = module.get("draw")
-    return draw if callable(draw) and _takes(draw, 3) else None
+    return module["draw"] if callable(draw) and _takes(draw, 3) else None
 
 
 def explain_unused(module: Mapping[str, Any], problem: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -246,7 +246,8 @@ class MappedExpression:
     def __init__(self, arguments: list[Expression], column: Expression) -> None:
         import casadi
 
-        nonzeros = casadi.vertcat(*column.nonzeros()) if column.nnz() else casadi.SX(0, 1)
+        entries: list[Any] = column.nonzeros()
+        nonzeros = casadi.vertcat(*entries) if entries else casadi.SX(0, 1)
         self._function = casadi.Function("value", arguments, [nonzeros])
         self._width, self._size = column.nnz(), column.numel()
         place = np.array(column.sparsity().row(), dtype=np.int64)
